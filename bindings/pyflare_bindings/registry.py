@@ -1,0 +1,90 @@
+"""The only place that creates, finds and closes owners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from .clock import Clock, SystemClock
+from .d1 import D1Database
+from .storage.errors import ClosedError
+from .storage.layout import StateLayout, StoredResource
+from .storage.sqlite import Durability
+
+
+class Owner(Protocol):
+    """What every owner can do."""
+
+    async def close(self) -> None:
+        """Finish the work at hand and close the files."""
+        ...
+
+
+OwnerT = TypeVar("OwnerT", bound=Owner)
+
+
+class BindingRegistry:
+    """Exactly one owner per kind and id.
+
+    In: `root`, the state directory, created when an owner first needs it; `clock`, where owners
+    take time from; `durability`, what an acknowledged write survives: the end of the `process`,
+    or also a power cut (`machine`).
+    """
+
+    def __init__(
+        self, root: Path, *, clock: Clock | None = None, durability: Durability = "process"
+    ) -> None:
+        if durability not in ("process", "machine"):
+            raise ValueError(f"durability is 'process' or 'machine', not {durability!r}")
+        self.clock = SystemClock() if clock is None else clock
+        self.durability = durability
+        self.layout = StateLayout(root, durability)
+        self._owners: dict[tuple[str, str], Owner] = {}
+        self._closed = False
+
+    @property
+    def root(self) -> Path:
+        """The state directory."""
+        return self.layout.root
+
+    def d1(self, id: str) -> D1Database:
+        """The owner of the D1 database `id`. Raises ClosedError after `close`."""
+        return self._owner("d1", id, D1Database, partial(self._new_d1, id))
+
+    def stored(self, kind: str) -> Iterator[StoredResource]:
+        """The resources of a kind that have a file in the state directory."""
+        return self.layout.stored(kind)
+
+    async def close(self) -> None:
+        """Close every owner, the youngest first.
+
+        All are closed even when some fail; the failures are raised together afterwards.
+        """
+        self._closed = True
+        failures: list[Exception] = []
+        while self._owners:
+            _, owner = self._owners.popitem()
+            try:
+                await owner.close()
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("some owners could not be closed", failures)
+
+    def _owner(
+        self, kind: str, id: str, type_: type[OwnerT], create: Callable[[], OwnerT]
+    ) -> OwnerT:
+        if self._closed:
+            raise ClosedError(f"the registry has been closed; it no longer has {kind} {id!r}")
+        owner = self._owners.get((kind, id))
+        if owner is None:
+            owner = self._owners[kind, id] = create()
+        assert isinstance(owner, type_)
+        return owner
+
+    def _new_d1(self, id: str) -> D1Database:
+        path = self.layout.database("d1", id)
+        prepare = partial(self.layout.record, "d1", id, path)
+        return D1Database(id, path, self.durability, prepare)

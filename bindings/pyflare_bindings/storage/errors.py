@@ -1,0 +1,92 @@
+"""The errors of everything that keeps its state in SQLite files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+
+
+class SqlError(Exception):
+    """SQL of a user that was refused or failed; `str()` is the platform's text without a prefix."""
+
+
+class StateError(Exception):
+    """The files of the state directory cannot be used.
+
+    `path` is the file or directory at fault; the text names it and says what to do.
+    """
+
+    def __init__(self, path: Path, problem: str, remedy: str) -> None:
+        super().__init__(f"{path}: {problem}. {remedy}")
+        self.path = path
+
+
+class ClosedError(RuntimeError):
+    """An owner, or the registry itself, was used after it had been closed."""
+
+
+_STALE_OFFSET = frozenset({apsw.SQLITE_TOOBIG})
+
+
+def platform_text(error: apsw.Error) -> str:
+    """The text that the platform shows for a failure inside SQLite.
+
+    Out: SQLite's message, ` at offset N` in bytes where SQLite knows the place, the name of the
+    primary code, and that of the extended code where it says more.
+    Source: `src/workerd/util/sqlite.c++` of workerd.
+    """
+    text = str(error)
+    primary, code = _codes(error)
+    offset = getattr(error, "error_offset", -1)
+    if offset >= 0 and primary not in _STALE_OFFSET:
+        text = f"{text} at offset {offset}"
+    name = apsw.mapping_result_codes.get(primary)
+    text = f"{text}: {name}" if isinstance(name, str) else text
+    extended = apsw.mapping_extended_result_codes.get(code)
+    if isinstance(extended, str) and code != primary:
+        text = f"{text} (extended: {extended})"
+    return text
+
+
+def _codes(error: apsw.Error) -> tuple[int, int]:
+    # Errors of apsw itself, as opposed to SQLite's, come without codes.
+    primary = getattr(error, "result", apsw.SQLITE_ERROR)
+    return primary, getattr(error, "extendedresult", primary)
+
+
+_STORAGE_FAULTS = (
+    apsw.CantOpenError,
+    apsw.CorruptError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.NotADBError,
+    apsw.PermissionsError,
+    apsw.ReadOnlyError,
+)
+
+
+def is_storage_fault(error: apsw.Error) -> bool:
+    """Whether `error` is about the file rather than about the statement."""
+    return isinstance(error, _STORAGE_FAULTS)
+
+
+def state_error(path: Path, error: apsw.Error) -> StateError:
+    """The error that tells a person which file is at fault and what they can do."""
+    match error:
+        case apsw.NotADBError():
+            problem = "this file is not a SQLite database"
+            remedy = "Move it away; a new database is created at the next start"
+        case apsw.CorruptError():
+            problem = "this database is damaged or cut off"
+            remedy = "Restore it from a copy, or move it away to start with an empty database"
+        case apsw.FullError():
+            problem = "the disk is full"
+            remedy = "Free some space and try again"
+        case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError():
+            problem = "this database cannot be opened for writing"
+            remedy = "Make the file and its directory writable, or choose another state directory"
+        case _:
+            problem = f"reading or writing failed ({platform_text(error)})"
+            remedy = "Check the disk and the permissions of the state directory"
+    return StateError(path, problem, remedy)

@@ -1,0 +1,60 @@
+"""The thread on which an owner does what may take long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class OwnerThread:
+    """One thread, started at first use, that does one job after the other.
+
+    In: `name`, as the thread is called in a debugger.
+    """
+
+    __slots__ = ("_executor", "_jobs", "_name")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._executor: ThreadPoolExecutor | None = None
+        self._jobs: set[asyncio.Future[Any]] = set()
+
+    def run(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+        """Do `job` on the thread, then call `done` with what it returned on the event loop.
+
+        `job` must not raise; `done` is called even when nobody waits for it.
+        """
+
+        def finish(future: asyncio.Future[T]) -> None:
+            self._jobs.discard(work)
+            done(future.result())
+
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self._name)
+        work: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(self._executor, job)
+        self._jobs.add(work)
+        work.add_done_callback(finish)
+
+    async def drain(self, grace: float, interrupt: Callable[[], None]) -> None:
+        """Wait for the jobs at hand; after `grace` seconds call `interrupt` and wait on."""
+        if self._jobs:
+            _, pending = await asyncio.wait(set(self._jobs), timeout=grace)
+            if pending:
+                interrupt()
+        while self._jobs:
+            await asyncio.wait(set(self._jobs))
+
+    async def finish(self, last_job: Callable[[], None]) -> None:
+        """Do one last job and end the thread. Raises what the job raises."""
+        if self._executor is None:
+            last_job()
+            return
+        executor, self._executor = self._executor, None
+        try:
+            await asyncio.get_running_loop().run_in_executor(executor, last_job)
+        finally:
+            executor.shutdown()
