@@ -1,0 +1,323 @@
+"""Promises: asyncio futures with ``then``, ``catch`` and ``finally_``, started eagerly.
+
+A promise's work runs whether or not anybody awaits it. :func:`start` runs a coroutine up to its first wait at once; if
+it finishes there, which is the common case for a binding call, the promise is born settled and no Task is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
+from typing import Any, TypeVar
+
+from .error import AggregateError, Error, JsException, TypeError_
+from .value import JsInstance, JsObject
+
+__all__ = ["JsPromise", "Promise", "begin", "rejected", "resolved", "settle", "start"]
+
+T = TypeVar("T")
+
+
+class JsPromise(asyncio.Future[Any]):
+    """A promise in Python's hands (Pyodide's ``PyodideFuture``). Can be awaited any number of times."""
+
+    def then(
+        self,
+        onfulfilled: Callable[[Any], Any] | None = None,
+        onrejected: Callable[[Any], Any] | None = None,
+    ) -> JsPromise:
+        """Chain; a callback may be async and its result may itself be awaitable."""
+        return start(_then(self, onfulfilled, onrejected))
+
+    def catch(self, onrejected: Callable[[Any], Any]) -> JsPromise:
+        return self.then(None, onrejected)
+
+    def finally_(self, onfinally: Callable[[], Any]) -> JsPromise:
+        return start(_finally(self, onfinally))
+
+
+async def _then(
+    promise: Awaitable[Any],
+    onfulfilled: Callable[[Any], Any] | None,
+    onrejected: Callable[[Any], Any] | None,
+) -> Any:
+    try:
+        value = await promise
+    except Exception as error:
+        if onrejected is None:
+            raise
+        return await settle(onrejected(error))
+    if onfulfilled is None:
+        return value
+    return await settle(onfulfilled(value))
+
+
+async def _finally(promise: Awaitable[Any], onfinally: Callable[[], Any]) -> Any:
+    try:
+        value = await promise
+    except Exception:
+        await settle(onfinally())
+        raise
+    await settle(onfinally())
+    return value
+
+
+async def settle(value: Any) -> Any:
+    """Await a result if it is awaitable, as JavaScript's ``await`` does with a promise or a plain value."""
+    while inspect.isawaitable(value):
+        value = await value
+    return value
+
+
+def resolved(value: Any = None) -> JsPromise:
+    """A promise that is already fulfilled."""
+    promise = JsPromise(loop=asyncio.get_running_loop())
+    promise.set_result(value)
+    return promise
+
+
+def rejected(error: BaseException) -> JsPromise:
+    """A promise that is already rejected."""
+    promise = JsPromise(loop=asyncio.get_running_loop())
+    promise.set_exception(error)
+    return promise
+
+
+def start(coroutine: Coroutine[Any, Any, Any]) -> JsPromise:
+    """Run a coroutine to its first wait now, the rest in a supervised task, and give the promise of its result."""
+    try:
+        waiting = coroutine.send(None)
+    except StopIteration as finished:
+        return resolved(finished.value)
+    except asyncio.CancelledError:
+        promise = JsPromise(loop=asyncio.get_running_loop())
+        promise.cancel()
+        return promise
+    except Exception as error:
+        return rejected(error)
+    return _continue(coroutine, waiting)
+
+
+def _continue(coroutine: Coroutine[Any, Any, Any], waiting: Any) -> JsPromise:
+    loop = asyncio.get_running_loop()
+    promise = JsPromise(loop=loop)
+    task = loop.create_task(_Rest(coroutine, waiting).run())
+
+    def finish(done: asyncio.Task[Any]) -> None:
+        if promise.done():
+            if not done.cancelled():
+                done.exception()
+        elif done.cancelled():
+            promise.cancel()
+        elif (error := done.exception()) is not None:
+            promise.set_exception(error)
+        else:
+            promise.set_result(done.result())
+
+    def forward_cancel(cancelled: asyncio.Future[Any]) -> None:
+        if cancelled.cancelled():
+            task.cancel()
+
+    task.add_done_callback(finish)
+    promise.add_done_callback(forward_cancel)
+    return promise
+
+
+class _Settled:
+    """The outcome of a coroutine that finished without waiting; awaited at most once."""
+
+    __slots__ = ("error", "value")
+
+    def __init__(self, value: Any, error: Exception | None) -> None:
+        self.value = value
+        self.error = error
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        if self.error is not None:
+            raise self.error
+        return self.value
+        yield
+
+
+def begin(coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
+    """Like :func:`start` where only one caller will await the result: cheaper, and no promise to the outside."""
+    try:
+        waiting = coroutine.send(None)
+    except StopIteration as finished:
+        return _Settled(finished.value, None)
+    except Exception as error:
+        return _Settled(None, error)
+    return _continue(coroutine, waiting)
+
+
+class _Rest:
+    """A coroutine that has already run to its first wait, as something a Task can drive on."""
+
+    __slots__ = ("coroutine", "waiting")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, Any], waiting: Any) -> None:
+        self.coroutine = coroutine
+        self.waiting = waiting
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        coroutine, waiting = self.coroutine, self.waiting
+        while True:
+            value = None
+            try:
+                value = yield waiting
+            except GeneratorExit:
+                coroutine.close()
+                raise
+            except BaseException as error:
+                failure: BaseException | None = error
+            else:
+                failure = None
+            try:
+                waiting = coroutine.send(value) if failure is None else coroutine.throw(failure)
+            except StopIteration as finished:
+                return finished.value
+
+    async def run(self) -> Any:
+        return await self
+
+
+class Promise(JsInstance, js_name="Promise"):
+    """``js.Promise``: the constructor and the combinators. Instances are :class:`JsPromise`."""
+
+    @classmethod
+    def _construct(cls, executor: Any = None, *_: Any) -> JsPromise:
+        if not callable(executor):
+            raise TypeError_(f"Promise resolver {executor} is not a function")
+        promise = JsPromise(loop=asyncio.get_running_loop())
+
+        def resolve(value: Any = None) -> None:
+            if promise.done():
+                return
+            if inspect.isawaitable(value):
+                _follow(promise, value)
+            else:
+                promise.set_result(value)
+
+        def reject(reason: Any = None) -> None:
+            if not promise.done():
+                promise.set_exception(as_error(reason))
+
+        try:
+            executor(resolve, reject)
+        except Exception as error:
+            reject(error)
+        return promise
+
+    @staticmethod
+    def resolve(value: Any = None) -> Any:
+        if isinstance(value, asyncio.Future):
+            return value
+        return start(settle(value))
+
+    @staticmethod
+    def reject(reason: Any = None) -> JsPromise:
+        return rejected(as_error(reason))
+
+    @staticmethod
+    def withResolvers() -> JsObject:
+        ends: dict[str, Any] = {}
+
+        def keep(resolve: Any, reject: Any) -> None:
+            ends.update(resolve=resolve, reject=reject)
+
+        promise = Promise._construct(keep)
+        return JsObject.adopt({"promise": promise, **ends})
+
+    @staticmethod
+    def all(values: Iterable[Any]) -> JsPromise:
+        async def gather() -> Any:
+            from .array import JsArray
+
+            return JsArray.adopt(list(await asyncio.gather(*map(Promise.resolve, values))))
+
+        return start(gather())
+
+    @staticmethod
+    def allSettled(values: Iterable[Any]) -> JsPromise:
+        async def gather() -> Any:
+            from .array import JsArray
+
+            results = await asyncio.gather(*map(Promise.resolve, values), return_exceptions=True)
+            return JsArray.adopt(
+                [
+                    JsObject.adopt({"status": "rejected", "reason": result})
+                    if isinstance(result, BaseException)
+                    else JsObject.adopt({"status": "fulfilled", "value": result})
+                    for result in results
+                ]
+            )
+
+        return start(gather())
+
+    @staticmethod
+    def race(values: Iterable[Any]) -> JsPromise:
+        promise = JsPromise(loop=asyncio.get_running_loop())
+        for value in values:
+            _follow(promise, Promise.resolve(value))
+        return promise
+
+    @staticmethod
+    def any(values: Iterable[Any]) -> JsPromise:
+        async def first() -> Any:
+            promises = [Promise.resolve(value) for value in values]
+            errors: list[BaseException] = [Error("")] * len(promises)
+            winner: asyncio.Future[Any] = JsPromise(loop=asyncio.get_running_loop())
+            left = len(promises)
+
+            def note(index: int, done: asyncio.Future[Any]) -> None:
+                nonlocal left
+                error = asyncio.CancelledError() if done.cancelled() else done.exception()
+                left -= 1
+                if error is not None:
+                    errors[index] = error
+                if winner.done():
+                    return
+                if error is None:
+                    winner.set_result(done.result())
+                elif left == 0:
+                    winner.set_exception(AggregateError(errors, "All promises were rejected"))
+
+            for index, promise in enumerate(promises):
+                promise.add_done_callback(lambda done, index=index: note(index, done))
+            if not promises:
+                raise AggregateError([], "All promises were rejected")
+            return await winner
+
+        return start(first())
+
+
+def as_error(reason: Any) -> BaseException:
+    """What rejecting with this value raises in Python; a thrown non-error is wrapped, as Pyodide wraps it."""
+    if isinstance(reason, BaseException):
+        return reason
+    from .number import to_string
+    from .value import object_tag, type_of
+
+    return JsException(
+        "Error",
+        f"A value of type {type_of(reason)} with tag {object_tag(reason)} was thrown as an error! "
+        f"String form: {to_string(reason)}",
+    )
+
+
+def _follow(promise: JsPromise, awaitable: Any) -> None:
+    source = awaitable if isinstance(awaitable, asyncio.Future) else start(settle(awaitable))
+
+    def copy(done: asyncio.Future[Any]) -> None:
+        if promise.done():
+            if not done.cancelled():
+                done.exception()
+        elif done.cancelled():
+            promise.cancel()
+        elif (error := done.exception()) is not None:
+            promise.set_exception(error)
+        else:
+            promise.set_result(done.result())
+
+    source.add_done_callback(copy)

@@ -1,0 +1,40 @@
+"""Which runtime version's conversions hold for the running worker.
+
+The versions differ in a few conversions that worker code can see. The current choice is a context variable, so that
+workers with different compatibility flags live in one process; whoever loads a worker sets it.
+
+Source: https://pyodide.org/en/stable/project/changelog.html
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["PYODIDE_0_26", "PYODIDE_0_28", "PYODIDE_314", "Semantics", "current", "semantics"]
+
+
+@dataclass(frozen=True, slots=True)
+class Semantics:
+    """The conversions of one runtime version.
+
+    ``version`` is what ``pyodide.__version__`` says; ``null_is_none``: JavaScript's null arrives as ``None`` and not
+    as ``jsnull``; ``dict_to_object``: ``to_js`` makes a plain object of a dict, not a map; ``body_used_error``: reading
+    a body twice raises ``BodyUsedError``, not a plain ``OSError``.
+    """
+
+    version: str = "0.28.2"
+    null_is_none: bool = False
+    dict_to_object: bool = False
+    body_used_error: bool = False
+
+
+PYODIDE_0_26: Final = Semantics("0.26.0a2", null_is_none=True)
+PYODIDE_0_28: Final = Semantics()
+PYODIDE_314: Final = Semantics("314.0.4", dict_to_object=True, body_used_error=True)
+
+semantics: ContextVar[Semantics] = ContextVar("pyflare_semantics", default=PYODIDE_0_28)
+
+#: The semantics of the running worker.
+current = semantics.get
