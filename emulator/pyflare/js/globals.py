@@ -1,0 +1,131 @@
+"""Every name of the ``js`` module: where it is found. A module is only imported when one of its names is asked for.
+
+Names of type declarations (``Env``, ``KVNamespace``, ``DurableObjectState``) are absent, as they are at run time.
+
+Source: https://developers.cloudflare.com/workers/runtime-apis/web-standards/
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from importlib import import_module
+from typing import Any, Final
+
+from .value import JsInstance
+
+__all__ = ["GlobalScope", "global_scope", "names", "resolve"]
+
+_MODULES: Final = {
+    "abort": "AbortController AbortSignal",
+    "array": "Array=JsArray",
+    "blob": "Blob File",
+    "body": "Body",
+    "buffer": "ArrayBuffer BigInt64Array BigUint64Array DataView Float16Array Float32Array Float64Array Int16Array "
+    "Int32Array Int8Array Uint16Array Uint32Array Uint8Array Uint8ClampedArray",
+    "byte_controller": "ReadableByteStreamController ReadableStreamBYOBReader ReadableStreamBYOBRequest",
+    "collections": "Map=JsMap Set=JsSet",
+    "console": "console",
+    "crypto_random": "Crypto crypto",
+    "date": "Date",
+    "encoding": "TextDecoder TextDecoderStream TextEncoder TextEncoderStream atob btoa",
+    "error": "AggregateError DOMException Error EvalError RangeError ReferenceError=ReferenceError_ "
+    "SyntaxError=SyntaxError_ TypeError=TypeError_ URIError",
+    "events": "CloseEvent CustomEvent ErrorEvent Event EventTarget MessageEvent",
+    "fetch": "fetch",
+    "formdata": "FormData",
+    "function": "Function",
+    "globals": "globalThis=current_scope() self=current_scope() reportError",
+    "headers": "Headers",
+    "json": "JSON",
+    "math": "Math",
+    "message_channel": "MessageChannel MessagePort",
+    "navigator": "Navigator navigator",
+    "number": "Number parseFloat=parse_float parseInt=parse_int",
+    "performance": "Performance performance",
+    "promise": "Promise",
+    "readable": "ReadableStream",
+    "readable_controller": "ReadableStreamDefaultController",
+    "readers": "ReadableStreamDefaultReader",
+    "regexp": "RegExp",
+    "request": "Request",
+    "response": "Response",
+    "searchparams": "URLSearchParams",
+    "strategies": "ByteLengthQueuingStrategy CountQueuingStrategy",
+    "string": "Boolean String",
+    "structured_clone": "structuredClone=structured_clone",
+    "symbol": "BigInt Symbol",
+    "timers": "clearImmediate clearInterval clearTimeout queueMicrotask scheduler setImmediate setInterval setTimeout",
+    "transform": "FixedLengthStream IdentityTransformStream TransformStream TransformStreamDefaultController",
+    "uri": "decodeURI decodeURIComponent encodeURI encodeURIComponent escape unescape",
+    "url": "URL",
+    "value": "Object=JsObject",
+    "weak": "FinalizationRegistry WeakMap WeakRef WeakSet",
+    "writable": "WritableStream WritableStreamDefaultController",
+    "writer": "WritableStreamDefaultWriter",
+}
+
+
+def _table() -> dict[str, tuple[str, str]]:
+    table: dict[str, tuple[str, str]] = {}
+    for module, listed in _MODULES.items():
+        for entry in listed.split():
+            name, _, attribute = entry.partition("=")
+            table[name] = (module, attribute or name)
+    return table
+
+
+_TABLE: Final = _table()
+
+_CONSTANTS: Final = {"Infinity": float("inf"), "NaN": float("nan"), "undefined": None}
+
+
+def names() -> list[str]:
+    """The names of the ``js`` module, sorted."""
+    return sorted([*_TABLE, *_CONSTANTS])
+
+
+def resolve(name: str) -> Any:
+    """The value of a global.
+
+    Raises: AttributeError for a name that the runtime does not have, so that importing it is an ImportError.
+    """
+    if name in _CONSTANTS:
+        return _CONSTANTS[name]
+    place = _TABLE.get(name)
+    if place is None:
+        raise AttributeError(name)
+    module, attribute = place
+    called = attribute.endswith("()")
+    value = getattr(import_module(f".{module}", __package__), attribute.removesuffix("()"))
+    return value() if called else value
+
+
+class GlobalScope(JsInstance, js_name="ServiceWorkerGlobalScope"):
+    """``globalThis``: every global as an attribute; what a worker sets on it stays on it."""
+
+    def __getattr__(self, name: str) -> Any:
+        return resolve(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*names(), *self.__dict__})
+
+
+#: The global scope of the running worker. Whoever runs a worker sets one for its context.
+global_scope: ContextVar[GlobalScope | None] = ContextVar("global_scope", default=None)
+
+# For code that runs outside any worker.
+_OUTSIDE_WORKERS: Final[GlobalScope] = GlobalScope._make()
+
+
+def current_scope() -> GlobalScope:
+    """The global scope of the running worker."""
+    scope = global_scope.get()
+    return _OUTSIDE_WORKERS if scope is None else scope
+
+
+def reportError(error: Any) -> None:
+    """Log an error as an uncaught one."""
+    from .callbacks import report
+    from .promise import as_error
+
+    report(as_error(error))

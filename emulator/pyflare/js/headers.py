@@ -1,0 +1,264 @@
+"""``Headers``: the header list of a request or response.
+
+Names are kept lower-cased; a repeated name is joined by ``", "`` at once, except ``set-cookie``, whose values stay
+apart. Values are text that travels as UTF-8, which is the runtime's way (browsers accept bytes only).
+
+Source: https://developers.cloudflare.com/workers/runtime-apis/headers/ and workerd ``api/headers.c++``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import Any, Final, TypeAlias
+
+from .array import JsArray
+from .callbacks import supervise
+from .error import TypeError_
+from .iterator import JsIterator, iterate
+from .value import JsInstance, get_property, is_nullish
+from .webidl import encode_text, null, pairs, text
+
+__all__ = ["HeaderPairs", "Headers", "normalise_name", "normalise_value"]
+
+HeaderPairs: TypeAlias = list[tuple[bytes, bytes]]
+
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_FORBIDDEN_IN_VALUE: Final = re.compile("[\0\r\n]")
+_COOKIE: Final = "set-cookie"
+_UNEQUAL: Final = "To initialize a Headers object from a sequence, each inner sequence must have exactly two elements."
+
+
+@lru_cache(maxsize=2048)
+def normalise_name(name: str) -> str:
+    """The lower-cased form of a header name. Raises: TypeError for text that is no HTTP token."""
+    if _TOKEN.fullmatch(name) is None:
+        raise TypeError_("Invalid header name.")
+    return name.lower()
+
+
+def normalise_value(value: Any) -> str:
+    """A header value without surrounding whitespace. Raises: TypeError for NUL, CR or LF inside."""
+    string = value if type(value) is str else text(value)
+    if string.isprintable():
+        return string.strip(" ")
+    string = string.strip(" \t\r\n")
+    if _FORBIDDEN_IN_VALUE.search(string) is not None:
+        raise TypeError_("Invalid header value.")
+    return string
+
+
+def _name(name: Any) -> str:
+    return normalise_name(name if type(name) is str else text(name))
+
+
+class Headers(JsInstance, js_name="Headers"):
+    """``Headers.new(init)``; ``init`` is pairs, a dict, a plain object or other headers.
+
+    Subscripts read as ``get`` and write as ``set``; a missing name is a KeyError there and null from ``get``.
+    """
+
+    _raw: Iterable[tuple[bytes, bytes]] | None = None
+    _immutable: bool = False
+    _fields: dict[str, str]
+    _cookies: list[str]
+
+    @classmethod
+    def new(cls, init: Any = None, **names: Any) -> Headers:
+        headers = cls.empty()
+        if init is not None:
+            headers._fill(init)
+        if names:
+            headers._fill(names)
+        return headers
+
+    @classmethod
+    def empty(cls) -> Headers:
+        """Mutable headers without an entry."""
+        headers: Headers = object.__new__(cls)
+        headers._fields = {}
+        headers._cookies = []
+        return headers
+
+    @classmethod
+    def from_raw(cls, raw: Iterable[tuple[bytes, bytes]], *, immutable: bool = True) -> Headers:
+        """Headers over wire pairs with lower-case names; they are decoded when first looked at."""
+        headers: Headers = object.__new__(cls)
+        headers._raw = raw
+        headers._immutable = immutable
+        return headers
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_fields", "_cookies") and self._raw is not None:
+            self._decode(self._raw)
+            return self.__dict__[name]
+        raise AttributeError(name)
+
+    def _decode(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        fields: dict[str, str] = {}
+        cookies: list[str] = []
+        for raw_name, raw_value in raw:
+            name = raw_name.decode("latin-1")
+            value = raw_value.decode("utf-8", "replace")
+            if name in fields:
+                # RFC 9113 8.2.3: Cookie lines are one list, and its separator is "; ".
+                fields[name] += ("; " if name == "cookie" else ", ") + value
+            elif name == _COOKIE:
+                cookies.append(value)
+            else:
+                fields[name] = value
+        self._fields = fields
+        self._cookies = cookies
+        self._raw = None
+
+    def _fill(self, init: Any) -> None:
+        if type(init) is list:
+            for item in init:
+                if type(item) is not tuple or len(item) != 2:
+                    break
+                self._append(_name(item[0]), normalise_value(item[1]))
+            else:
+                return
+            self._fields.clear()
+            self._cookies.clear()
+        if isinstance(init, Headers):
+            self._cookies += init._cookies
+            if not self._fields:
+                self._fields = init._fields.copy()
+                return
+            for name, value in init._fields.items():
+                self._append(name, value)
+            return
+        if is_nullish(init):
+            raise TypeError_("Headers cannot be made from null.")
+        for name, value in init.items() if type(init) is dict else pairs(init, _UNEQUAL):
+            self._append(_name(name), normalise_value(value))
+
+    def _append(self, name: str, value: str) -> None:
+        if name == _COOKIE:
+            self._cookies.append(value)
+        elif name in self._fields:
+            self._fields[name] += ", " + value
+        else:
+            self._fields[name] = value
+
+    def _check_guard(self) -> None:
+        if self._immutable:
+            raise TypeError_("Can't modify immutable headers.")
+
+    def copy(self, *, immutable: bool = False) -> Headers:
+        """The same entries in headers of their own."""
+        headers = Headers.empty()
+        headers._fill(self)
+        headers._immutable = immutable
+        return headers
+
+    def lookup(self, name: str) -> str | None:
+        """The value of a lower-case name for this package's own code; None when absent."""
+        return self._fields.get(name)
+
+    def wire_pairs(self) -> HeaderPairs:
+        """Lower-case names and values as bytes, each ``set-cookie`` on its own."""
+        if self._raw is not None:
+            return list(self._raw)
+        result = [(name.encode(), encode_text(value)) for name, value in self._fields.items()]
+        result += [(b"set-cookie", encode_text(cookie)) for cookie in self._cookies]
+        return result
+
+    def get(self, name: Any) -> Any:
+        """The value or null. Raises: TypeError for a name that is no token."""
+        fields = self._fields
+        if name in fields:
+            return fields[name]
+        key = _name(name)
+        if key in fields:
+            return fields[key]
+        if key == _COOKIE and self._cookies:
+            return ", ".join(self._cookies)
+        return null()
+
+    def set(self, name: Any, value: Any) -> None:
+        self._check_guard()
+        key, string = _name(name), normalise_value(value)
+        if key == _COOKIE:
+            self._cookies[:] = [string]
+        else:
+            self._fields[key] = string
+
+    def append(self, name: Any, value: Any) -> None:
+        self._check_guard()
+        self._append(_name(name), normalise_value(value))
+
+    def has(self, name: Any) -> bool:
+        key = _name(name)
+        return key in self._fields or (key == _COOKIE and bool(self._cookies))
+
+    def delete(self, name: Any) -> None:
+        self._check_guard()
+        key = _name(name)
+        if key == _COOKIE:
+            self._cookies.clear()
+        else:
+            self._fields.pop(key, None)
+
+    def getSetCookie(self) -> Any:
+        return JsArray.adopt(list(self._cookies))
+
+    def getAll(self, name: Any) -> Any:
+        """The runtime's own extension. Raises: TypeError for any name but Set-Cookie."""
+        if text(name).lower() != _COOKIE:
+            raise TypeError_('getAll() can only be used with the header name "Set-Cookie".')
+        return self.getSetCookie()
+
+    def _sorted(self) -> list[tuple[str, str]]:
+        items = list(self._fields.items())
+        items += [(_COOKIE, cookie) for cookie in self._cookies]
+        items.sort(key=_first)
+        return items
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        # Tuples rather than arrays: every framework walks the headers of every request.
+        return iter(self._sorted())
+
+    def entries(self) -> JsIterator:
+        return iterate(JsArray.adopt(list(pair)) for pair in self._sorted())
+
+    def keys(self) -> JsIterator:
+        return iterate(name for name, _ in self._sorted())
+
+    def values(self) -> JsIterator:
+        return iterate(value for _, value in self._sorted())
+
+    def forEach(self, callback: Callable[..., Any], this: Any = None) -> None:
+        for name, value in self._sorted():
+            supervise(callback(value, name, self))
+
+    def __contains__(self, name: Any) -> bool:
+        return self.has(name)
+
+    def __getitem__(self, name: Any) -> Any:
+        value = self.get(name)
+        if is_nullish(value):
+            raise KeyError(name)
+        return value
+
+    def __setitem__(self, name: Any, value: Any) -> None:
+        self.set(name, value)
+
+    def __delitem__(self, name: Any) -> None:
+        if not self.has(name):
+            raise KeyError(name)
+        self.delete(name)
+
+
+def _first(pair: tuple[str, str]) -> str:
+    return pair[0]
+
+
+def headers_of(init: Any) -> Headers | None:
+    """The ``headers`` member of an init dictionary as headers of their own; None when absent."""
+    given = get_property(init, "headers")
+    if given is None:
+        return None
+    return Headers.new(given)
