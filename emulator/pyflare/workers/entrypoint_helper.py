@@ -1,0 +1,95 @@
+"""What the SDK finds in ``_pyodide_entrypoint_helper``: the doors through which it reaches the runtime.
+
+Source: workerd ``src/pyodide/python-entrypoint-helper.ts`` and the SDK's stub ``_pyodide_entrypoint_helper.pyi``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyflare.js.error import Error
+from pyflare.js.promise import JsPromise, rejected, resolved
+from pyflare.js.value import JsInstance, JsObject, own_items
+
+from .current import current, current_event
+
+__all__ = ["GLOBAL_SCOPE_ERROR", "namespace"]
+
+#: Production's refusal of I/O while a worker is being imported.
+GLOBAL_SCOPE_ERROR = (
+    "Disallowed operation called within global scope. Asynchronous I/O (ex: fetch() or connect()), "
+    "setting a timeout, and generating random values are not allowed within global scope. To fix this "
+    "error, perform this operation within a handler. "
+    "https://developers.cloudflare.com/workers/runtime-apis/handlers/"
+)
+
+
+class CloudflareWorkersModule(JsInstance, js_name="Module"):
+    """``cloudflare:workers``, seen from whichever worker asks."""
+
+    @property
+    def env(self) -> JsObject:
+        scope = current.get(None)
+        return JsObject.adopt({}) if scope is None else scope.data["env"]
+
+    def waitUntil(self, promise: Any = None, *_: Any) -> None:
+        event = current_event.get(None)
+        if event is None:
+            raise Error(GLOBAL_SCOPE_ERROR)
+        event.waitUntil(promise)
+
+
+class CloudflareSocketsModule(JsInstance, js_name="Module"):
+    """``cloudflare:sockets``. Python's own sockets work natively, so this only refuses, and says so."""
+
+    def connect(self, *_: Any, **__: Any) -> None:
+        raise Error(
+            "cloudflare:sockets connect() is not emulated; use Python's asyncio.open_connection() locally."
+        )
+
+
+WORKERS_MODULE = CloudflareWorkersModule._make()
+SOCKETS_MODULE = CloudflareSocketsModule._make()
+
+
+def do_an_import(name: str) -> JsPromise:
+    """Import a JavaScript module by name. Rejects for everything that needs a JavaScript engine."""
+    match name:
+        case "cloudflare:workers":
+            return resolved(WORKERS_MODULE)
+        case "cloudflare:sockets":
+            return resolved(SOCKETS_MODULE)
+    return rejected(Error(f'No such module "{name}".'))
+
+
+def patch_wait_until(_context: Any) -> None:
+    """Nothing to patch: the context's own ``waitUntil`` takes Python awaitables."""
+
+
+def patch_env_helper(values: Any) -> Iterator[None]:
+    """Overlay the current worker's environment until the generator goes on (the SDK's ``patch_env``)."""
+    scope = current.get(None)
+    if scope is None:
+        raise Error("patch_env() works inside a worker only.")
+    properties = scope.data["env"].__dict__
+    before = dict(properties)
+    entries = values.items() if hasattr(values, "items") else own_items(values)
+    properties.update(entries)
+    try:
+        yield
+    finally:
+        properties.clear()
+        properties.update(before)
+
+
+def namespace() -> dict[str, Any]:
+    """The module's names."""
+    return {
+        "cloudflareWorkersModule": WORKERS_MODULE,
+        "cloudflareSocketsModule": SOCKETS_MODULE,
+        "doAnImport": do_an_import,
+        "patchWaitUntil": patch_wait_until,
+        "patch_env_helper": patch_env_helper,
+        "workerEntrypoint": None,
+    }

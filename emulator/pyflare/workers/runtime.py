@@ -1,0 +1,139 @@
+"""The modules that production's runtime supplies, and the workers that use them, for one process.
+
+``js``, ``pyodide`` and the two helper modules of the SDK are served by a finder at the front of ``sys.meta_path``; what
+they show depends on the worker that looks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+from pyflare.js import globals as js_globals
+from pyflare.js.callbacks import console_sink
+from pyflare.pyodide import suspension
+
+from . import standard_library
+from .carriers import CarrierPool
+from .context_module import ContextModule
+from .current import WorkerScope
+from .entrypoint_helper import namespace as entrypoint_helper
+from .event import FailureReport
+from .finder import SyntheticFinder
+from .isolation import Isolation
+from .loop import SwitchingLoop
+from .suspend import can_run_sync, run_sync
+from .worker import Worker, WorkerDefinition
+
+__all__ = ["Runtime"]
+
+_PYODIDE = (
+    "pyodide",
+    "pyodide.code",
+    "pyodide.ffi",
+    "pyodide.ffi.wrappers",
+    "pyodide.http",
+    "pyodide.webloop",
+)
+
+
+#: These are each worker's own, so that no module may keep them.
+_OF_THE_WORKER = ("globalThis", "self")
+
+
+def _js_module() -> ModuleType:
+    return ContextModule("js", resolve=js_globals.resolve, uncached=_OF_THE_WORKER)
+
+
+def _pyodide_module(name: str) -> Callable[[], ModuleType]:
+    return lambda: importlib.import_module(f"pyflare.{name}")
+
+
+def _entrypoint_helper_module() -> ModuleType:
+    module = ModuleType("_pyodide_entrypoint_helper")
+    module.__dict__.update(entrypoint_helper())
+    return module
+
+
+class Runtime:
+    """Installs the runtime's modules and adaptions in this process, and loads workers into it. Reversible."""
+
+    def __init__(self) -> None:
+        self.isolation = Isolation.of_process()
+        self.workers: list[Worker] = []
+        self._carriers: CarrierPool | None = None
+        self._finder = SyntheticFinder(
+            {
+                "js": _js_module,
+                "_cloudflare_compat_flags": lambda: ContextModule("_cloudflare_compat_flags"),
+                "_pyodide_entrypoint_helper": _entrypoint_helper_module,
+                **{name: _pyodide_module(name) for name in _PYODIDE},
+            }
+        )
+
+    def install(self) -> None:
+        """Make ``js`` and ``pyodide`` importable and adapt the standard library for code inside workers.
+
+        Raises ForeignPyodideError when the real ``pyodide`` was imported before.
+        """
+        self._finder.install()
+        standard_library.install()
+        suspension.install(run_sync, can_run_sync)
+
+    def uninstall(self) -> None:
+        """Give the process back as it was."""
+        standard_library.uninstall()
+        self._finder.uninstall()
+
+    async def add(
+        self,
+        definitions: Sequence[WorkerDefinition],
+        *,
+        report: Callable[[str], FailureReport],
+        console: Callable[[str], Callable[[str, str], None]],
+    ) -> list[Worker]:
+        """Take workers in and load them; to be called on the running loop, which they share.
+
+        Args: by a worker's name, ``report`` gives the function that is told of failures in its background work, and
+        ``console`` the one that takes its console output (level, text).
+        Raises IsolationError when they have module names in common and the loop cannot keep them apart.
+        """
+        loop = asyncio.get_running_loop()
+        self.isolation.add(*(each.space for each in definitions), can_swap=self._swaps(loop))
+        if self._carriers is None:
+            self._carriers = CarrierPool.of_loop(loop, self.isolation)
+        added = []
+        for definition in definitions:
+            scope = WorkerScope(definition.name, definition.space, carriers=self._carriers)
+            scope.context.run(console_sink.set, console(definition.name))
+            worker = Worker(definition, scope, self._carriers, report(definition.name))
+            self.workers.append(worker)
+            await worker.load()
+            added.append(worker)
+        return added
+
+    async def redefine(self, worker: Worker, definition: WorkerDefinition) -> None:
+        """Load a worker again, from a definition that may have changed. Requests under way finish on the old code."""
+        before = worker.definition.space
+        if definition.space is not before:
+            loop = asyncio.get_running_loop()
+            self.isolation.replace(before, definition.space, can_swap=self._swaps(loop))
+        worker.define(definition)
+        await worker.load()
+
+    def _swaps(self, loop: asyncio.AbstractEventLoop) -> bool:
+        return isinstance(loop, SwitchingLoop) and loop.isolation is self.isolation
+
+    async def close(self, grace: float) -> None:
+        """End the workers' background work within ``grace`` seconds and take everything out again."""
+        for worker in reversed(self.workers):
+            await worker.close(grace)
+        if self._carriers is not None:
+            self._carriers.release()
+            self._carriers = None
+        for worker in reversed(self.workers):
+            self.isolation.remove(worker.definition.space)
+        self.workers.clear()
+        self.uninstall()

@@ -1,0 +1,180 @@
+"""A loaded worker: its modules, its entrypoints, its environment, and the way an event is run in it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from types import CoroutineType
+from typing import Any, TypeVar
+
+from pyflare.js.error import Error, TypeError_
+from pyflare.js.response import Response
+from pyflare.js.semantics import Semantics, semantics
+from pyflare.js.timers import Timers, event_timers
+from pyflare.js.value import JsObject
+
+from .carriers import CarrierPool
+from .current import WorkerScope, current_event
+from .entrypoints import Entrypoints, find_entrypoints, positional_capacity
+from .event import Background, ExecutionContext, FailureReport
+from .isolation import Space
+
+__all__ = ["Worker", "WorkerDefinition"]
+
+T = TypeVar("T")
+
+_NO_FETCH = "Handler does not export a fetch() function."
+_NOT_A_RESPONSE = "Incorrect type for Promise: the Promise did not resolve to 'Response'."
+
+
+@dataclass(slots=True, frozen=True)
+class WorkerDefinition:
+    """What a worker is made of.
+
+    ``main_module``: name of the module that holds the handlers, imported from the root of ``space``;
+    ``environment``: the raw ``env``; ``wrap_environment``: what the SDK's classes get of it, per event;
+    ``legacy_handlers``: whether module-level ``on_fetch`` counts.
+    """
+
+    name: str
+    main_module: str
+    space: Space
+    compat: object
+    environment: JsObject
+    wrap_environment: Callable[[JsObject], Any]
+    semantics: Semantics
+    legacy_handlers: bool = False
+
+
+class Globals:
+    """What a worker itself has put into ``js``."""
+
+
+class Worker:
+    """One worker in this process. Until :meth:`load` succeeds it answers no event."""
+
+    def __init__(
+        self,
+        definition: WorkerDefinition,
+        scope: WorkerScope,
+        carriers: CarrierPool,
+        report: FailureReport,
+    ) -> None:
+        self.scope = scope
+        self.background = Background(report)
+        self.entrypoints = Entrypoints()
+        self.failure: BaseException | None = None
+        self._carriers = carriers
+        self.define(definition)
+        self._default: type | None = None
+        self._capacity = 1
+
+    def define(self, definition: WorkerDefinition) -> None:
+        """Set what the worker is made of; to be followed by :meth:`load`."""
+        self.definition = definition
+        self.name = definition.name
+        self._environment = definition.environment
+        self._wrap_environment = definition.wrap_environment
+        scope = self.scope
+        scope.name = definition.name
+        scope.space = definition.space
+        scope.space.scope = scope
+        scope.compat = definition.compat
+        scope.namespaces = {"js": Globals(), "_cloudflare_compat_flags": definition.compat}
+        scope.data["env"] = definition.environment
+        scope.context.run(semantics.set, definition.semantics)
+
+    async def load(self) -> None:
+        """Import the main module, afresh if it was imported before, and find its entrypoints.
+
+        A failure is kept in ``failure`` and raised by every event until the worker is loaded again.
+        """
+        try:
+            entrypoints = await self._carriers.drive(self._import(), self.scope.new_context())
+        except (Exception, SystemExit) as error:
+            self.failure = error
+            return
+        self.failure = None
+        self.entrypoints = entrypoints
+        self._default = entrypoints.default
+        fetch = getattr(self._default, "fetch", None)
+        self._capacity = 0 if fetch is None else positional_capacity(fetch, 4) - 1
+
+    async def _import(self) -> Entrypoints:
+        module = self.definition.space.reload(self.definition.main_module)
+        return find_entrypoints(module, legacy=self.definition.legacy_handlers)
+
+    async def run(self, event: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine as one event: in a context of its own, where this worker is current and its modules are seen.
+
+        The event lasts until the coroutine has ended and what it gave to ``waitUntil`` is done.
+        """
+        timers = Timers()
+        execution: ExecutionContext = ExecutionContext._make(self.background, timers)
+        context = self.scope.context.copy()
+        context.run(_enter_event, execution, timers)
+        try:
+            return await self._carriers.drive(event, context)
+        finally:
+            execution.end()
+
+    async def fetch(self, request: Any) -> Response:
+        """Answer a request; to be run by :meth:`run`.
+
+        Raises the worker's own exception, or the platform's error when there is no handler or no response.
+        """
+        if self.failure is not None:
+            raise self.failure
+        event: ExecutionContext = current_event.get()
+        if self._default is not None:
+            from workers import Request
+
+            instance = self._default(event, self._wrap_environment(self._environment))
+            try:
+                handler = instance.fetch
+            except AttributeError:
+                raise TypeError_("Method fetch does not exist") from None
+            result = handler(*(Request(request), None, None)[: self._capacity])
+        else:
+            result = self._legacy_fetch(request, event)
+        if type(result) is CoroutineType or inspect.isawaitable(result):
+            result = await result
+        return _as_response(result)
+
+    def _legacy_fetch(self, request: Any, context: ExecutionContext) -> Any:
+        if not self.definition.legacy_handlers:
+            raise Error(_NO_FETCH)
+        handler = self.entrypoints.handlers.get("on_fetch")
+        if handler is None:
+            raise Error(
+                f'Python entrypoint "{self.definition.main_module}.py" does not export a handler named "on_fetch"'
+            )
+        arguments = (request, self._environment, context)
+        return handler(*arguments[: positional_capacity(handler, len(arguments))])
+
+    async def close(self, grace: float) -> None:
+        """Give background work ``grace`` seconds to end, then stop it and synchronous code that still waits."""
+        await self.background.drain(grace)
+        waiting = self._carriers.waiting(self.scope)
+        for task in waiting:
+            task.cancel()
+        if waiting:
+            await asyncio.wait(waiting, timeout=1)
+        self._carriers.close(self.scope)
+
+
+def _enter_event(event: ExecutionContext, timers: Timers) -> None:
+    current_event.set(event)
+    event_timers.set(timers)
+
+
+def _as_response(result: Any) -> Response:
+    if isinstance(result, Response):
+        return result
+    # The SDK's Response and FetchResponse; `js_response` is also what older code returns by hand.
+    wrapped = getattr(result, "js_response", None)
+    if isinstance(wrapped, Response):
+        return wrapped
+    raise TypeError_(_NOT_A_RESPONSE)
