@@ -1,0 +1,262 @@
+"""`Pyflare` as an object: start, reload, several side by side, close."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyflare import Pyflare
+from pyflare.config import ConfigError
+from pyflare_bindings.lease import LeaseHeld
+from tests.emulator.conftest import Runner, request, write_worker
+
+COUNTER = """
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        db = self.env.DB
+        await db.prepare("CREATE TABLE IF NOT EXISTS t (v)").run()
+        await db.prepare("INSERT INTO t VALUES (1)").run()
+        return Response(str((await db.prepare("SELECT count(*) AS n FROM t").first()).n))
+"""
+D1 = [{"binding": "DB", "database_id": "shared"}]
+
+
+def counter(folder: Path, **config: Any) -> Path:
+    return write_worker(folder, COUNTER, d1_databases=D1, **config)
+
+
+def test_workers_that_name_one_database_share_its_owner(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        owners = [worker.definition.environment.DB._connection.owner for worker in flare.workers]
+        await request(flare, host="a.localhost")
+        return owners[0] is owners[1], (await request(flare, host="b.localhost")).text
+
+    assert run(program, counter(tmp_path / "a"), counter(tmp_path / "b")) == (True, "2")
+
+
+def test_state_is_kept_beside_the_first_configuration(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        return (await request(flare)).text
+
+    config = counter(tmp_path)
+    from pyflare.embed import DEFAULT
+
+    assert [run(program, config, persist_to=DEFAULT) for _ in range(2)] == ["1", "2"]
+    assert (tmp_path / ".pyflare" / "state").is_dir()
+
+
+def test_temporary_state_is_gone_after_close(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Path:
+        await request(flare)
+        assert any(flare.state_directory.rglob("*.sqlite"))
+        return flare.state_directory
+
+    assert not run(program, counter(tmp_path)).exists()
+
+
+def test_env_is_what_the_worker_sees(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        await request(flare)
+        row = await flare.env().DB.prepare("SELECT count(*) AS n FROM t").first()
+        return row.n
+
+    assert run(program, counter(tmp_path)) == 1
+
+
+def test_an_unknown_worker_is_named_with_the_known_ones(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        with pytest.raises(KeyError, match="no worker 'nope'; known: one"):
+            flare.worker("nope")
+
+    run(program, counter(tmp_path / "one"))
+
+
+def test_a_binding_without_support_is_refused_by_name_and_place(tmp_path: Path) -> None:
+    config = write_worker(tmp_path, "", ai={"binding": "BRAIN"})
+
+    with pytest.raises(ConfigError) as refusal:
+        Pyflare(config)
+
+    assert '"BRAIN" (AI, "ai") is not supported by this version of pyflare' in str(refusal.value)
+
+
+def test_two_workers_of_one_name_are_refused(tmp_path: Path) -> None:
+    configs = [counter(tmp_path / "a", name="same"), counter(tmp_path / "b", name="same")]
+
+    with pytest.raises(ConfigError, match='Two Workers are named "same"'):
+        Pyflare(configs)
+
+
+def test_a_state_directory_has_one_owner(run: Runner, tmp_path: Path) -> None:
+    config = counter(tmp_path / "w")
+
+    async def program(flare: Pyflare) -> Any:
+        second = Pyflare(config, persist_to=tmp_path / "state")
+        with pytest.raises(LeaseHeld, match="in use by process"):
+            await second.start()
+
+    run(program, config, persist_to=tmp_path / "state")
+
+
+def test_a_closed_one_says_so_and_closes_twice(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        await flare.close()
+        await flare.close()
+        with pytest.raises(RuntimeError, match="was closed"):
+            await flare.start()
+
+    run(program, counter(tmp_path))
+
+
+def test_it_starts_on_the_first_request_where_no_lifespan_comes(tmp_path: Path) -> None:
+    async def program() -> Any:
+        flare = Pyflare(counter(tmp_path), persist_to=None)
+        answers = await asyncio.gather(request(flare), request(flare))
+        await flare.close()
+        return sorted(answer.text for answer in answers)
+
+    assert asyncio.run(program()) == ["1", "2"]
+
+
+def test_the_lifespan_starts_and_closes_it(tmp_path: Path) -> None:
+    async def program() -> Any:
+        flare = Pyflare(counter(tmp_path), persist_to=None)
+        inbox: asyncio.Queue[Any] = asyncio.Queue()
+        sent: list[str] = []
+
+        async def send(message: Any) -> None:
+            sent.append(message["type"])
+            if message["type"] == "lifespan.startup.complete":
+                assert (await request(flare)).text == "1"
+                await inbox.put({"type": "lifespan.shutdown"})
+
+        await inbox.put({"type": "lifespan.startup"})
+        await flare({"type": "lifespan"}, inbox.get, send)
+        return sent
+
+    assert asyncio.run(program()) == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+
+
+def test_a_failed_start_is_told_to_the_host(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+
+    async def program() -> Any:
+        flare = Pyflare(counter(tmp_path / "w"), persist_to=tmp_path / "file")
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "lifespan.startup"}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        with pytest.raises(FileExistsError):
+            await flare({"type": "lifespan"}, receive, send)
+        await flare.close()
+        return sent[0]["type"]
+
+    assert asyncio.run(program()) == "lifespan.startup.failed"
+
+
+def test_closing_one_leaves_another_in_the_process_working(tmp_path: Path) -> None:
+    async def program() -> Any:
+        first = Pyflare(write_worker(tmp_path / "a", {"src/entry_a.py": COUNTER},
+            main="src/entry_a.py", d1_databases=D1), persist_to=None)  # fmt: skip
+        second = Pyflare(write_worker(tmp_path / "b", {"src/entry_b.py": COUNTER},
+            main="src/entry_b.py", d1_databases=D1), persist_to=None)  # fmt: skip
+        async with second:
+            async with first:
+                answers = [await request(first), await request(second)]
+            answers.append(await request(second))
+        return [answer.text for answer in answers]
+
+    assert asyncio.run(program()) == ["1", "1", "2"]
+
+
+def test_the_process_is_as_before_after_close(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        await request(flare)
+
+    before = (list(sys.path), list(sys.meta_path))
+    run(program, counter(tmp_path))
+
+    assert (sys.path, sys.meta_path) == before
+    assert "entry" not in sys.modules
+
+
+def test_a_reload_takes_new_code_and_configuration(run: Runner, tmp_path: Path) -> None:
+    source = """
+    from workers import Response, WorkerEntrypoint
+    import helper
+
+    class Default(WorkerEntrypoint):
+        def fetch(self):
+            return Response(f"{helper.VERSION} {self.env.MODE}")
+    """
+
+    def write(version: str, mode: str) -> Path:
+        files = {"src/entry.py": source, "src/helper.py": f"VERSION = {version!r}"}
+        return write_worker(tmp_path, files, vars={"MODE": mode})
+
+    async def program(flare: Pyflare) -> Any:
+        answers = [await request(flare)]
+        write("two", "b")
+        await flare.reload(tmp_path / "src" / "helper.py")
+        answers.append(await request(flare))
+        (tmp_path / "src" / "helper.py").write_text("VERSION = (")
+        await flare.reload(tmp_path / "src" / "helper.py")
+        answers.append(await request(flare))
+        write("three", "c")
+        await flare.reload(tmp_path / "wrangler.json")
+        answers.append(await request(flare))
+        return [answer.text if answer.status == 200 else answer.status for answer in answers]
+
+    assert run(program, write("one", "a")) == ["one a", "two b", 500, "three c"]
+
+
+def test_a_broken_configuration_leaves_the_worker_as_it_was(run: Runner, tmp_path: Path) -> None:
+    config = counter(tmp_path)
+
+    async def program(flare: Pyflare) -> Any:
+        config.write_text("{")
+        with pytest.raises(ConfigError):
+            await flare.reload(config)
+        return (await request(flare)).text
+
+    assert run(program, config) == "1"
+
+
+def test_run_sync_works_while_the_module_is_imported(run: Runner, tmp_path: Path) -> None:
+    source = """
+    import asyncio
+    from pyodide.ffi import run_sync
+    from workers import Response, WorkerEntrypoint
+
+    async def work():
+        await asyncio.sleep(0)
+        return "waited"
+
+    FOUND = run_sync(work())
+
+    class Default(WorkerEntrypoint):
+        def fetch(self):
+            return Response(FOUND)
+    """
+
+    async def program(flare: Pyflare) -> Any:
+        return (await request(flare)).text
+
+    assert run(program, write_worker(tmp_path, source)) == "waited"
+
+
+def test_a_file_that_the_standard_library_hides_is_named(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        await request(flare)
+
+    run(program, write_worker(tmp_path, {"src/entry.py": COUNTER, "src/queue.py": ""}))
+
+    assert "queue.py is never imported" in run.err.text
