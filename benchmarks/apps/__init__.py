@@ -1,0 +1,1 @@
+"""The yardsticks: what the same answers cost without pyflare."""
