@@ -1,0 +1,210 @@
+"""``pyflare dev``: load the workers, serve them, watch their files, stop cleanly.
+
+Flags, ports and lines follow ``wrangler dev``: https://developers.cloudflare.com/workers/wrangler/commands/#dev
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+from pyflare.server.log import LEVELS, LogSink
+
+__all__ = ["configure", "run"]
+
+#: Flags of `wrangler dev` that have no effect here, with the number of values each takes.
+_WITHOUT_EFFECT = {
+    "--no-bundle": 0,
+    "--minify": 0,
+    "--bundle": 0,
+    "--local": 0,
+    "-l": 0,
+    "--latest": 0,
+    "--live-reload": 0,
+    "--test-scheduled": 0,
+    "--show-interactive-dev-session": 0,
+    "--no-show-interactive-dev-session": 0,
+    "--types": 0,
+    "--enable-containers": 0,
+    "--inspector-port": 1,
+    "--inspector-ip": 1,
+    "--https-key-path": 1,
+    "--https-cert-path": 1,
+    "--local-upstream": 1,
+    "--define": 1,
+    "--alias": 1,
+    "--jsx-factory": 1,
+    "--jsx-fragment": 1,
+    "--tsconfig": 1,
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "script", nargs="?", type=Path, help="the main module; default: `main` of the configuration"
+    )
+    add("-c", "--config", action="append", type=Path, default=[], metavar="FILE",
+        help="a configuration file; repeat it for several Workers, the first is the primary one")  # fmt: skip
+    add("-e", "--env", metavar="NAME", help="the named environment of the configuration")
+    add("--env-file", action="append", type=Path, default=[], metavar="FILE",
+        help="a file with variables in place of the .env family and .dev.vars; repeatable")  # fmt: skip
+    add("--cwd", type=Path, metavar="DIR", help="run as if started in this directory")
+    add("--port", type=_port, help="the port to listen on; 0 for any free one (default: 8787)")
+    add("--ip", help="the address to listen on (default: localhost)")
+    add("--host", help="the host that Workers see in request.url and in the Host header")
+    add("--local-protocol", choices=("http",), default=None, help="only http is served locally")
+    add(
+        "--upstream-protocol",
+        choices=("http", "https"),
+        help="the protocol that Workers see in request.url",
+    )
+    add("--var", action="append", type=_variable, default=[], metavar="KEY:VALUE",
+        help="a variable; wins over configuration and files; repeatable")  # fmt: skip
+    add("--name", help="the name of the (primary) Worker")
+    add(
+        "--compatibility-date",
+        metavar="YYYY-MM-DD",
+        help="the compatibility date of the (primary) Worker",
+    )
+    add("--compatibility-flag", "--compatibility-flags", action="extend", nargs="+", default=[], metavar="FLAG",
+        help="compatibility flags of the (primary) Worker")  # fmt: skip
+    add("--persist-to", type=Path, metavar="DIR",
+        help="where state is kept (default: .pyflare/state beside the first configuration)")  # fmt: skip
+    add("--durability", choices=("process", "machine"), default="process",
+        help="what acknowledged writes survive: the end of the process, or a power cut too")  # fmt: skip
+    add("--log-level", choices=LEVELS, default=_default_level(),
+        help="how much is printed (default: log, or the variable WRANGLER_LOG)")  # fmt: skip
+    add("--ready-file", type=Path, metavar="FILE",
+        help="write url, address, port and process id as JSON to this file when requests are answered")  # fmt: skip
+    add("--no-watch", action="store_true", help="do not watch the Workers' files for changes")
+    for flag, values in _WITHOUT_EFFECT.items():
+        add(
+            flag,
+            action=_Ignored,
+            nargs=values or 0,
+            dest="ignored",
+            default=[],
+            help=argparse.SUPPRESS,
+        )
+    add("-r", "--remote", action="store_true", help=argparse.SUPPRESS)
+
+
+class _Ignored(argparse.Action):
+    """Remembers a flag that is accepted and has no effect, so that a notice can name it."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.ignored = [*namespace.ignored, option_string]
+
+
+def _default_level() -> str:
+    level = os.environ.get("WRANGLER_LOG", "log").lower()
+    return level if level in LEVELS else "log"
+
+
+def _port(text: str) -> int:
+    try:
+        port = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port number") from None
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{port} is not a port: choose one from 0 to 65535")
+    return port
+
+
+def _variable(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not name:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form KEY:VALUE")
+    return name, value
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until a signal comes. Returns 0 after a clean stop, 1 when nothing could be started."""
+    for stream in (sys.stdout, sys.stderr):
+        # Whoever reads a pipe sees what a worker prints when it is printed.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(line_buffering=True)
+    log = LogSink(level=arguments.log_level)
+    try:
+        if arguments.remote:
+            log.error(
+                "--remote runs on Cloudflare's network, which pyflare does not do. Leave it out."
+            )
+            return 1
+        if arguments.ignored:
+            log.warning(f"No effect here: {', '.join(dict.fromkeys(arguments.ignored))}")
+        if arguments.cwd is not None:
+            try:
+                os.chdir(arguments.cwd)
+            except OSError as error:
+                log.error(f"--cwd {arguments.cwd}: {error.strerror}")
+                return 1
+        return _start(arguments, log)
+    finally:
+        log.close()
+
+
+def _start(arguments: argparse.Namespace, log: LogSink) -> int:
+    from pyflare.config.diagnostics import ConfigError, render
+    from pyflare.embed import DEFAULT, Pyflare
+
+    from .ports import AddressInUse, listen
+    from .session import Session
+
+    try:
+        flare = Pyflare(
+            arguments.config or None,
+            env=arguments.env,
+            env_files=arguments.env_file,
+            vars=dict(arguments.var),
+            persist_to=DEFAULT if arguments.persist_to is None else arguments.persist_to,
+            durability=arguments.durability,
+            log=log,
+            overrides=_overrides(arguments),
+        )
+    except ConfigError as error:
+        log.prepared("warning", render(error.diagnostics, "warning"))
+        log.prepared("error", error.render())
+        return 1
+    dev = flare.configurations[0].worker.dev
+    if dev.local_protocol != "http" and arguments.local_protocol is None:
+        log.warning(f'"dev.local_protocol" is {dev.local_protocol}; pyflare serves http.')
+    try:
+        listening = listen(
+            arguments.ip or dev.ip, dev.port if arguments.port is None else arguments.port
+        )
+    except AddressInUse as error:
+        log.error(str(error))
+        return 1
+    session = Session(
+        flare,
+        log,
+        listening,
+        host=arguments.host,
+        upstream_protocol=arguments.upstream_protocol,
+        ready_file=arguments.ready_file,
+        watch=not arguments.no_watch,
+    )
+    return session.run()
+
+
+def _overrides(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Settings of the command line that win over the primary configuration's."""
+    given = {
+        "main": None if arguments.script is None else str(arguments.script.absolute()),
+        "name": arguments.name,
+        "compatibility_date": arguments.compatibility_date,
+        "compatibility_flags": arguments.compatibility_flag or None,
+    }
+    return {key: value for key, value in given.items() if value is not None}

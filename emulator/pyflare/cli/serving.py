@@ -1,0 +1,165 @@
+"""Runs an ASGI application on uvicorn: event loop, sockets, signals, and an end within seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Generator, Sequence
+from types import FrameType
+from typing import Any, Final
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from pyflare.server.contracts import ASGIApplication
+from pyflare.server.log import LogSink
+from pyflare.server.outbound import ResponseAborted
+
+__all__ = ["HttpServer", "StopSignals", "fastest_loop", "settle_memory"]
+
+#: Seconds that open responses get to end when the server stops.
+GRACE_SECONDS: Final = 2
+#: Seconds after the first signal at which the process ends whatever a worker is doing.
+LAST_SECONDS: Final = 10.0
+
+
+class StopSignals:
+    """Turns SIGINT, SIGTERM and SIGHUP into a request to stop; a second SIGINT ends the process at once.
+
+    Use as a context manager around the running loop. Plain signal handlers are used, not the loop's, since those would
+    not run while a worker holds the loop.
+    """
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, *, last_seconds: float = LAST_SECONDS
+    ) -> None:
+        self._loop = loop
+        self._last_seconds = last_seconds
+        self._before: dict[int, Any] = {}
+        self.stopping = asyncio.Event()
+        self._count = 0
+
+    def __enter__(self) -> StopSignals:
+        names = [signal.SIGINT, signal.SIGTERM]
+        if hasattr(signal, "SIGHUP"):
+            names.append(signal.SIGHUP)
+        if hasattr(signal, "SIGBREAK"):
+            names.append(signal.SIGBREAK)
+        for name in names:
+            self._before[name] = signal.signal(name, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for name, handler in self._before.items():
+            signal.signal(name, handler)
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        self._count += 1
+        if self._count == 1:
+            self._loop.call_soon_threadsafe(self.stopping.set)
+            # Last resort for a worker that never gives the loop back.
+            timer = threading.Timer(self._last_seconds, os._exit, (1,))
+            timer.daemon = True
+            timer.start()
+        elif number == signal.SIGINT:
+            os._exit(128 + number)
+
+
+class HttpServer:
+    """One uvicorn server on sockets that are already listening.
+
+    Args: ``app``; ``log`` for what uvicorn has to say; ``sockets``, which the server closes in the end.
+    """
+
+    def __init__(
+        self, app: ASGIApplication, log: LogSink, sockets: Sequence[socket.socket]
+    ) -> None:
+        self._sockets = list(sockets)
+        logger = logging.getLogger("uvicorn.error")
+        logger.handlers = [_Forward(log)]
+        logger.propagate = False
+        logger.setLevel(logging.WARNING)
+        config = Config(
+            app,
+            http=HttpToolsProtocol,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        self._server = _Server(config)
+
+    async def start(self) -> None:
+        """Begin to accept connections."""
+        await self._server.begin(self._sockets)
+
+    async def stop(self) -> None:
+        """Accept no more, give open responses their grace, then cut them."""
+        await self._server.shutdown(self._sockets)
+        state = self._server.server_state
+        if state.tasks:
+            await asyncio.wait(set(state.tasks), timeout=1)
+        for connection in list(state.connections):
+            # A client that does not read would keep its transport, and the loop, for ever.
+            connection.transport.abort()
+
+
+class _Server(Server):
+    """uvicorn's server, started and stopped from outside and without signal handlers of its own."""
+
+    async def begin(self, sockets: list[socket.socket]) -> None:
+        self.config.load()
+        self.lifespan = self.config.lifespan_class(self.config)
+        await self.startup(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class _Forward(logging.Handler):
+    """What uvicorn logs, in the terms of our own log; what the application has logged already is left out."""
+
+    def __init__(self, log: LogSink) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, ResponseAborted | asyncio.CancelledError):
+            return
+        if error is not None:
+            self._log.uncaught("pyflare", error, where="the server")
+        else:
+            self._log.debug(f"uvicorn: {record.getMessage()}")
+
+
+def fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's loop where it is installed, else asyncio's own (``None``)."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    made: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return made
+
+
+def settle_memory() -> None:
+    """Keep what start-up made out of every later garbage collection, and collect less often than the default.
+
+    A request makes several hundred objects and hardly a cycle; the default threshold would collect every few requests.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)

@@ -1,0 +1,301 @@
+"""The ASGI application: one HTTP request in, one event of a worker, one response out.
+
+This is the hot path of the house. A request whose worker answers without waiting costs no task and no object that the
+worker does not touch: the handler is stepped by hand, and only when it waits does the server begin to watch the client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from functools import partial
+from time import perf_counter
+from typing import Any, Final
+
+from pyflare.js.request import Request
+
+from .body import RequestBody
+from .cf import cf_properties
+from .contracts import ASGIApplication, Receive, Router, Scope, Send, Worker
+from .error_response import error_response
+from .inbound import BadRequest, Inbound, Upstream, inbound_path, read_scope
+from .local import PREFIX, Guard, health, local_endpoint
+from .log import LogSink
+from .outbound import (
+    REASONS,
+    ResponseAborted,
+    mapped_outward,
+    send_body,
+    send_large,
+    send_text,
+    settle,
+    start_message,
+)
+
+__all__ = ["Application"]
+
+_END: Final = {"type": "http.response.body", "body": b"", "more_body": False}
+_LARGE = 1 << 20
+
+
+class Application:
+    """ASGI 3 application over workers; lifespan belongs to whoever mounts it.
+
+    Args:
+        route: picks the worker of a request from its scope.
+        log: where request lines and uncaught exceptions go.
+        upstreams: by worker name, the host that this worker sees instead of the client's.
+        guard: who may use ``/cdn-cgi/``.
+        endpoints: further local endpoints by name, as ``/cdn-cgi/local/<name>``; ASGI applications.
+        pretty_errors: whether browsers get a page for an uncaught exception; else everybody gets text.
+        direct: whether ``receive`` comes straight from a server, without middleware that binds it to a task.
+        cf: what ``request.cf`` holds, from the client's ``Accept-Encoding`` and the HTTP version.
+    """
+
+    def __init__(
+        self,
+        *,
+        route: Router,
+        log: LogSink,
+        upstreams: Mapping[str, Upstream] | None = None,
+        guard: Guard | None = None,
+        endpoints: Mapping[str, ASGIApplication] | None = None,
+        pretty_errors: bool = True,
+        direct: bool = False,
+        cf: Callable[[str, str], Any] = cf_properties,
+    ) -> None:
+        self._log = log
+        self._endpoints: dict[str, ASGIApplication] = {"health": health, **(endpoints or {})}
+        self._pretty = pretty_errors
+        self._direct = direct
+        self._cf = cf
+        self._watchers: set[asyncio.Task[None]] = set()
+        self.route(route, upstreams=upstreams, guard=guard)
+
+    def route(
+        self,
+        route: Router,
+        *,
+        upstreams: Mapping[str, Upstream] | None = None,
+        guard: Guard | None = None,
+    ) -> None:
+        """Serve other workers, or the same by other rules, from the next request on."""
+        self._route = route
+        self._upstreams = dict(upstreams or {})
+        self._guard = guard or Guard()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._refuse(scope, receive, send)
+            return
+        path: str = scope["path"]
+        if "/cdn-cgi/" in path and await self._answered_locally(scope, receive, send):
+            return
+        worker = self._route(scope)
+        upstream = self._upstreams.get(worker.name) if self._upstreams else None
+        try:
+            inbound = read_scope(scope, upstream)
+        except BadRequest as error:
+            await send_text(send, 400, str(error))
+            return
+        body = RequestBody(receive, inbound.length, direct=self._direct)
+        # The whole exchange is one event: a body that streams runs the worker's code after its handler has returned.
+        handling = worker.run(self._handle(worker, scope, send, inbound, upstream, body))
+        try:
+            waiting = handling.send(None)
+        except StopIteration:
+            pass
+        else:
+            await self._supervise(handling, waiting, body)
+        if not body.started:
+            # Nobody listens any more, but middleware around us may insist on an answer.
+            await send_text(send, 499, "")
+
+    async def _handle(
+        self,
+        worker: Worker,
+        scope: Scope,
+        send: Send,
+        inbound: Inbound,
+        upstream: Upstream | None,
+        body: RequestBody,
+    ) -> None:
+        began = perf_counter()
+        method: str = scope["method"]
+        try:
+            request = Request.from_http(
+                method,
+                inbound.url,
+                inbound.headers,
+                body if inbound.length != -1 else None,
+                partial(self._cf_of, scope, inbound),
+            )
+            body.request = request
+            response = await worker.fetch(request)
+            status, reason, headers, payload = response.take_payload()
+            headers, payload = settle(
+                headers, payload, method=method, automatic=response.encodeBody == "automatic"
+            )
+        except (Exception, SystemExit) as error:
+            # sys.exit() in a handler is an error of the worker, not the end of the server.
+            await self._fail(error, worker, scope, send, inbound, body, began)
+            return
+        body.started = True
+        if status < 200:
+            await send_text(send, 501, "This server does not accept WebSocket upgrades.")
+            return
+        if upstream is not None:
+            headers = mapped_outward(headers, upstream, inbound.host)
+        await send(start_message(method, status, headers, payload))
+        self._log.request(
+            worker.name,
+            method,
+            inbound.path,
+            status,
+            reason or REASONS.get(status, ""),
+            (perf_counter() - began) * 1000,
+        )
+        if payload is None or isinstance(payload, bytes | memoryview):
+            if payload is None or method == "HEAD":
+                body.finish()
+                await send(_END)
+            elif len(payload) <= _LARGE:
+                body.finish()
+                await send({"type": "http.response.body", "body": bytes(payload)})
+            else:
+                await send_large(send, payload)
+                body.finish()
+        else:
+            await self._stream(payload, method, worker, send, body)
+
+    async def _stream(
+        self, payload: Any, method: str, worker: Worker, send: Send, body: RequestBody
+    ) -> None:
+        try:
+            if method == "HEAD":
+                await send(_END)
+            else:
+                await send_body(send, payload)
+        except (Exception, SystemExit) as error:
+            if body.disconnected:
+                return
+            self._log.uncaught(worker.name, error, where="the response body")
+            # Ending here would look like a complete body. The host closes the connection instead.
+            raise ResponseAborted(f"the response body of {worker.name!r} failed") from error
+        finally:
+            body.finish()
+            await self._close(payload, worker)
+
+    async def _close(self, payload: Any, worker: Worker) -> None:
+        try:
+            await payload.aclose()
+        except (Exception, SystemExit) as error:
+            self._log.uncaught(worker.name, error, where="cancelling the response body")
+
+    async def _fail(
+        self,
+        error: BaseException,
+        worker: Worker,
+        scope: Scope,
+        send: Send,
+        inbound: Inbound,
+        body: RequestBody,
+        began: float,
+    ) -> None:
+        if body.disconnected:
+            self._log.debug(f"After the client disconnected: {type(error).__name__}")
+            return
+        self._log.uncaught(worker.name, error)
+        method: str = scope["method"]
+        content_type, text = error_response(error, scope, inbound.url, pretty=self._pretty)
+        milliseconds = (perf_counter() - began) * 1000
+        self._log.request(worker.name, method, inbound.path, 500, REASONS[500], milliseconds)
+        body.started = True
+        body.finish()
+        await send_text(send, 500, "" if method == "HEAD" else text, content_type)
+
+    def _cf_of(self, scope: Scope, inbound: Inbound) -> Any:
+        return self._cf(inbound.accept.decode("latin-1"), scope.get("http_version", "1.1"))
+
+    async def _supervise(
+        self, handling: Coroutine[Any, Any, None], waiting: Any, body: RequestBody
+    ) -> None:
+        """Drive the rest of an exchange while a second task watches for the client's going."""
+        task = asyncio.current_task()
+        assert task is not None
+        watcher = asyncio.get_running_loop().create_task(_cancel_on_disconnect(body, task))
+        self._watchers.add(watcher)
+        watcher.add_done_callback(self._watched)
+        try:
+            await _Rest(handling, waiting)
+        except asyncio.CancelledError:
+            if not body.cancelled or task.cancelling() > 1:
+                raise
+            self._log.debug("The client disconnected; its request was cancelled.")
+        finally:
+            body.finish()
+            watcher.cancel()
+            if body.cancelled:
+                task.uncancel()
+
+    def _watched(self, watcher: asyncio.Task[None]) -> None:
+        self._watchers.discard(watcher)
+        if not watcher.cancelled() and (error := watcher.exception()) is not None:
+            self._log.debug(f"The host's receive() failed: {error!r}")
+
+    async def _answered_locally(self, scope: Scope, receive: Receive, send: Send) -> bool:
+        path = inbound_path(scope)
+        if not path.startswith(PREFIX):
+            return False
+        refusal = self._guard.refusal(scope)
+        if refusal is not None:
+            await send_text(send, 403, refusal)
+            return True
+        endpoint = local_endpoint(path, self._endpoints)
+        if endpoint is None:
+            return False
+        await endpoint(scope, receive, send)
+        return True
+
+    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "websocket":
+            raise RuntimeError(f"pyflare serves HTTP, not {scope['type']!r}")
+        await receive()
+        # A close before the handshake makes the host answer 403.
+        await send({"type": "websocket.close", "code": 1011, "reason": "not supported"})
+
+
+async def _cancel_on_disconnect(body: RequestBody, task: asyncio.Task[Any]) -> None:
+    await body.watch()
+    if not body.finished:
+        body.cancelled = True
+        if body.request is not None:
+            body.request.client_disconnected()
+        task.cancel()
+
+
+class _Rest:
+    """A coroutine that has already run to its first wait, as something that can be awaited to its end."""
+
+    __slots__ = ("_coroutine", "_waiting")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, None], waiting: Any) -> None:
+        self._coroutine = coroutine
+        self._waiting = waiting
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        coroutine, waiting = self._coroutine, self._waiting
+        while True:
+            try:
+                value = yield waiting
+            except GeneratorExit:
+                coroutine.close()
+                raise
+            except BaseException as error:
+                step: Callable[[], Any] = partial(coroutine.throw, error)
+            else:
+                step = partial(coroutine.send, value)
+            try:
+                waiting = step()
+            except StopIteration:
+                return

@@ -1,0 +1,56 @@
+"""What the server asks of the rooms below it: the shape of a worker, of its answer, and ASGI's own types."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+__all__ = [
+    "ASGIApplication",
+    "Body",
+    "HeaderPairs",
+    "Receive",
+    "Response",
+    "Router",
+    "Scope",
+    "Send",
+    "Worker",
+]
+
+T = TypeVar("T")
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+ASGIApplication: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+HeaderPairs: TypeAlias = list[tuple[bytes, bytes]]
+Body: TypeAlias = bytes | memoryview | AsyncIterator[bytes] | None
+
+
+class Response(Protocol):
+    """A worker's answer, as :class:`pyflare.js.response.Response` gives it."""
+
+    encodeBody: str
+
+    def take_payload(self) -> tuple[int, str, HeaderPairs, Body]:
+        """Status, status text, lower-case header pairs and body; the response counts as read from here on."""
+        ...
+
+
+class Worker(Protocol):
+    """A loaded worker."""
+
+    @property
+    def name(self) -> str: ...
+
+    def run(self, event: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+        """The same coroutine as an event of this worker: with its context, modules and settings."""
+        ...
+
+    def fetch(self, request: Any) -> Coroutine[Any, Any, Any]:
+        """Handle one request, inside :meth:`run`. Gives a :class:`Response`, raises the worker's own exception."""
+        ...
+
+
+Router: TypeAlias = Callable[[Scope], Worker]

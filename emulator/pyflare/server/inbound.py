@@ -1,0 +1,201 @@
+"""From an ASGI scope to the URL and the headers that a worker sees.
+
+Sources: https://developers.cloudflare.com/fundamentals/reference/http-headers/ for the headers,
+https://url.spec.whatwg.org/ for the form of the URL.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from urllib.parse import quote
+
+from .contracts import HeaderPairs, Scope
+
+__all__ = ["BadRequest", "Inbound", "Upstream", "inbound_path", "read_scope"]
+
+
+class BadRequest(Exception):
+    """A request that no URL can be made of; the text is sent to the client with status 400."""
+
+
+@dataclass(slots=True, frozen=True)
+class Upstream:
+    """The host that workers see in place of the one the client used (``--host``, or the first route's host).
+
+    ``host`` may carry a port; ``protocol`` is ``http`` or ``https``.
+    """
+
+    host: str
+    protocol: str = "http"
+
+
+class Inbound:
+    """What :func:`read_scope` found: the URL and its path without the query, the headers, the client's own Host and
+    Accept-Encoding. ``length`` is -1 without a body, ``None`` for a body of unknown length.
+    """
+
+    __slots__ = ("accept", "headers", "host", "length", "path", "url")
+
+    def __init__(
+        self,
+        origin: str,
+        path: str,
+        query: str,
+        host: bytes,
+        headers: HeaderPairs,
+        length: int | None,
+        accept: bytes,
+    ) -> None:
+        self.path = path
+        self.url = f"{origin}{path}?{query}" if query else origin + path
+        self.host = host
+        self.headers = headers
+        self.length = length
+        self.accept = accept
+
+
+# Cloudflare offers these two to every worker, whatever the client said; the client's own value is in `request.cf`.
+_ACCEPT_ENCODING: Final = (b"accept-encoding", b"br, gzip")
+
+_HOST, _ACCEPT, _LENGTH, _CHUNKED, _DROPPED = range(1, 6)
+_SPECIAL: Final = {
+    b"host": _HOST,
+    b"accept-encoding": _ACCEPT,
+    b"content-length": _LENGTH,
+    b"transfer-encoding": _CHUNKED,
+    b"cf-connecting-ip": _DROPPED,
+}
+
+# Bytes that a URL's path and query keep as they are. A path with dot segments takes the slow way as well.
+_PATH_PLAIN: Final = (
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=:@/%"
+)
+_QUERY_PLAIN: Final = _PATH_PLAIN.replace(b"'", b"") + b"?"
+_DOT_SEGMENT: Final = re.compile(rb"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
+_HOST_FORM: Final = re.compile(
+    rb"(?P<name>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{0,6}))?"
+)
+
+
+def read_scope(scope: Scope, upstream: Upstream | None) -> Inbound:
+    """Read the scope of one HTTP request. Raises :class:`BadRequest` for a host that is none."""
+    host = accept = b""
+    length: int | None = -1
+    headers: HeaderPairs = []
+    keep = headers.append
+    for pair in scope["headers"]:
+        name = pair[0]
+        special = _SPECIAL.get(name)
+        if special is None:
+            # Internal headers of the JavaScript emulator mean something to code written for it: never from outside.
+            if name[0:1] != b"m" or name[:3] != b"mf-":
+                keep(pair)
+            continue
+        if special == _DROPPED:
+            continue
+        if special == _ACCEPT:
+            accept = pair[1]
+            continue
+        keep(pair)
+        if special == _HOST:
+            host = pair[1]
+        elif special == _CHUNKED:
+            length = None
+        elif length == -1:
+            length = _length(pair[1])
+    client = scope.get("client")
+    keep((b"cf-connecting-ip", client[0].encode("latin-1") if client else b"127.0.0.1"))
+    keep(_ACCEPT_ENCODING)
+    if upstream is None:
+        origin = _origin(scope.get("scheme", "http"), host or _server(scope))
+    else:
+        headers = _mapped_inward(headers, host, upstream.host.encode("latin-1"))
+        origin = _origin(upstream.protocol, upstream.host.encode("latin-1"))
+    path, query = _target(scope)
+    return Inbound(origin, path, query, host, headers, length, accept)
+
+
+def inbound_path(scope: Scope) -> str:
+    """The decoded path below the place where the application is mounted."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    if root and path.startswith(root):
+        return path[len(root) :] or "/"
+    return path
+
+
+def _length(value: bytes) -> int | None:
+    try:
+        return int(value)
+    except ValueError:
+        return None
+
+
+def _server(scope: Scope) -> bytes:
+    """What stands in for a missing Host header (HTTP/1.0): the address the request came to."""
+    server = scope.get("server")
+    if not server:
+        return b"localhost"
+    name, port = server
+    host: bytes = (f"[{name}]" if ":" in name else name).encode("latin-1")
+    return host + b":%d" % port if port else host
+
+
+@lru_cache(maxsize=512)
+def _origin(scheme: str, host: bytes) -> str:
+    """``scheme://host`` as a URL has it: lower case, without the default port."""
+    match = _HOST_FORM.fullmatch(host)
+    if match is None:
+        raise BadRequest("The Host header is not a valid host name.")
+    name = match["name"].decode("ascii").lower()
+    port = match["port"]
+    if port:
+        number = int(port)
+        if number > 65535:
+            raise BadRequest("The Host header has a port above 65535.")
+        if number != (443 if scheme == "https" else 80):
+            return f"{scheme}://{name}:{number}"
+    return f"{scheme}://{name}"
+
+
+def _target(scope: Scope) -> tuple[str, str]:
+    raw: bytes | None = scope.get("raw_path")
+    root: str = scope.get("root_path", "")
+    if raw is None:
+        raw = quote(inbound_path(scope), safe="/!$&'()*+,;=:@~").encode("ascii")
+    elif root:
+        mount = quote(root, safe="/!$&'()*+,;=:@~").encode("ascii")
+        if raw.startswith(mount):
+            raw = raw[len(mount) :] or b"/"
+    query: bytes = scope["query_string"]
+    if raw.translate(None, _PATH_PLAIN) or query.translate(None, _QUERY_PLAIN):
+        return _normalised(raw, query)
+    if (b"/." in raw or b"/%" in raw) and _DOT_SEGMENT.search(raw):
+        return _normalised(raw, query)
+    return raw.decode("ascii"), query.decode("ascii") if query else ""
+
+
+def _normalised(raw: bytes, query: bytes) -> tuple[str, str]:
+    """The rare way: dot segments are resolved and stray characters percent-encoded, as ``new URL`` does."""
+    import ada_url
+
+    text = raw.decode("latin-1") if raw.isascii() else quote(raw, safe="/%!$&'()*+,;=:@~")
+    if query:
+        tail = query.decode("latin-1") if query.isascii() else quote(query, safe="%!$&()*+,;=:@/?~")
+        text = f"{text}?{tail}"
+    url = ada_url.URL(f"http://host{text if text.startswith('/') else '/' + text}")
+    return url.pathname, url.search.removeprefix("?")
+
+
+def _mapped_inward(headers: HeaderPairs, outer: bytes, inner: bytes) -> HeaderPairs:
+    if not outer or outer == inner:
+        return headers
+    mapped = [
+        (name, value.replace(outer, inner)) if outer in value else (name, value)
+        for name, value in headers
+    ]
+    mapped.append((b"mf-original-hostname", outer))
+    return mapped

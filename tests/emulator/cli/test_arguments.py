@@ -1,0 +1,97 @@
+"""The command line: what is accepted, what is refused."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from pyflare.cli import main
+from pyflare.cli.dev import configure
+
+
+def parse(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    configure(parser)
+    return parser.parse_args(words)
+
+
+def test_configurations_can_be_repeated() -> None:
+    assert parse("-c", "a.toml", "--config", "b.jsonc").config == [Path("a.toml"), Path("b.jsonc")]
+
+
+def test_variables_are_split_at_the_first_colon() -> None:
+    assert parse("--var", "URL:http://x:1", "--var", "A:").var == [("URL", "http://x:1"), ("A", "")]
+
+
+def test_compatibility_flags_have_two_spellings() -> None:
+    given = parse("--compatibility-flag", "a", "--compatibility-flags", "b", "c")
+    assert given.compatibility_flag == ["a", "b", "c"]
+
+
+def test_flags_of_wrangler_without_effect_are_accepted_and_remembered() -> None:
+    given = parse("--latest", "--inspector-port", "9229", "--no-bundle", "src/entry.py")
+    assert given.ignored == ["--latest", "--inspector-port", "--no-bundle"]
+    assert given.script == Path("src/entry.py")
+
+
+def test_log_level_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WRANGLER_LOG", "DEBUG")
+    assert parse().log_level == "debug"
+
+
+def test_log_level_in_the_environment_that_is_unknown_is_ignored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WRANGLER_LOG", "loud")
+    assert parse().log_level == "log"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--port", "abc"], "'abc' is not a port number"),
+        (["--port", "70000"], "70000 is not a port: choose one from 0 to 65535"),
+        (["--var", "novalue"], "'novalue' is not of the form KEY:VALUE"),
+        (["--var", ":x"], "':x' is not of the form KEY:VALUE"),
+        (["--log-level", "loud"], "invalid choice: 'loud'"),
+        (["--durability", "none"], "invalid choice: 'none'"),
+        (["--local-protocol", "https"], "invalid choice: 'https'"),
+        (["--unknown-flag"], "unrecognized arguments: --unknown-flag"),
+        (["--por", "1"], "unrecognized arguments: --por"),
+    ],
+)
+def test_bad_usage_exits_with_2_and_says_why(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["dev", *words])
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_unknown_command_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["deploy"])
+    assert stopped.value.code == 2
+    assert "invalid choice: 'deploy'" in capsys.readouterr().err
+
+
+def test_version_is_the_distributions(capsys: pytest.CaptureFixture[str]) -> None:
+    from importlib.metadata import version
+
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"pyflare {version('pyflare')}\n"
+
+
+def test_no_command_shows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "dev" in capsys.readouterr().out
+
+
+def test_remote_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dev", "--remote"]) == 1
+    assert "--remote runs on Cloudflare's network" in capsys.readouterr().err
