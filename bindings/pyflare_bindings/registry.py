@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .clock import Clock, SystemClock
-from .d1 import D1Database
 from .storage.errors import ClosedError
 from .storage.layout import StateLayout, StoredResource
 from .storage.sqlite import Durability
+
+# A kind's owner is imported when its first resource is asked for: a start pays for what it uses.
+if TYPE_CHECKING:
+    from .d1 import D1Database
 
 
 class Owner(Protocol):
@@ -51,6 +54,8 @@ class BindingRegistry:
 
     def d1(self, id: str) -> D1Database:
         """The owner of the D1 database `id`. Raises ClosedError after `close`."""
+        from .d1 import D1Database
+
         return self._owner("d1", id, D1Database, partial(self._new_d1, id))
 
     def stored(self, kind: str) -> Iterator[StoredResource]:
@@ -85,6 +90,8 @@ class BindingRegistry:
         return owner
 
     def _new_d1(self, id: str) -> D1Database:
+        from .d1 import D1Database
+
         path = self.layout.database("d1", id)
         prepare = partial(self.layout.record, "d1", id, path)
         return D1Database(id, path, self.durability, prepare)

@@ -10,11 +10,10 @@ async with Pyflare(["api/wrangler.jsonc", "jobs/wrangler.toml"], persist_to=None
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
 
 from pyflare_bindings.clock import Clock, SystemClock
 from pyflare_bindings.lease import Lease
@@ -26,12 +25,17 @@ from .env.bindings import make_environment, refuse_unsupported
 from .js.semantics import Semantics
 from .server.application import Application
 from .server.contracts import Receive, Scope, Send
+from .server.inbound import Upstream
+from .server.local import Guard
 from .server.log import LogSink
-from .server.routes import Route, parse_route, router
+from .server.routes import Route, read_routes, router
 from .workers.isolation import Space
 from .workers.loop import new_event_loop
 from .workers.runtime import Runtime
 from .workers.worker import Worker, WorkerDefinition
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
 
 __all__ = ["DEFAULT", "Pyflare"]
 
@@ -103,7 +107,7 @@ class Pyflare:
         self._clock = SystemClock() if clock is None else clock
         self._durability = durability
         self._persist_to = persist_to
-        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._temporary: TemporaryDirectory[str] | None = None
         self._lease: Lease | None = None
         self.registry: BindingRegistry | None = None
         self._runtime = Runtime()
@@ -143,6 +147,8 @@ class Pyflare:
                 return (path.parent if path is not None else self._cwd) / ".pyflare" / "state"
             case None:
                 if self._temporary is None:
+                    import tempfile
+
                     self._temporary = tempfile.TemporaryDirectory(prefix="pyflare-")
                 return Path(self._temporary.name)
             case given:
@@ -186,9 +192,31 @@ class Pyflare:
         for worker in self.workers:
             if worker.failure is not None:
                 self.log.uncaught(worker.name, worker.failure, where="the main module")
-        routes = [_routes(loaded.worker) for loaded in self.configurations]
-        routed = list(zip(self.workers, routes, strict=True))
-        self._application = Application(route=router(routed), log=self.log)
+        self._application = Application(log=self.log, **self.rules())
+
+    def rules(
+        self, *, ip: str | None = None, host: str | None = None, protocol: str | None = None
+    ) -> dict[str, Any]:
+        """Which worker answers what, and as which host it sees itself: what :class:`Application` is given.
+
+        Args: ``ip`` the address listened on; ``host`` and ``protocol`` what the primary worker and all workers see in
+        ``request.url``, by default those of ``dev`` or of the first route, else the client's own.
+        """
+        routes = [read_routes(each.worker.routes, self.log.warning) for each in self.configurations]
+        upstreams: dict[str, Upstream] = {}
+        for index, (each, own) in enumerate(zip(self.configurations, routes, strict=True)):
+            dev = each.worker.dev
+            seen = (host if index == 0 else None) or dev.host or _first_host(own)
+            if seen:
+                upstreams[each.worker.name] = Upstream(seen, protocol or dev.upstream_protocol)
+        hosts = [upstream.host for upstream in upstreams.values()]
+        return {
+            "route": router(list(zip(self.workers, routes, strict=True))),
+            "upstreams": upstreams,
+            "guard": Guard(
+                hosts if ip is None else [ip, *hosts], [route for own in routes for route in own]
+            ),
+        }
 
     def _definition(self, config: WorkerConfig, space: Space) -> WorkerDefinition:
         from .env.sdk import wrap_environment
@@ -244,6 +272,8 @@ class Pyflare:
             self._spaces[index] = Space(loaded.worker.base_dir)
         await self._runtime.redefine(worker, self._definition(loaded.worker, self._spaces[index]))
         self.configurations[index] = loaded
+        if self._application is not None:
+            self._application.route(**self.rules())
         if worker.failure is not None:
             self.log.uncaught(worker.name, worker.failure, where="the main module")
 
@@ -337,9 +367,5 @@ def _refuse_equal_names(configurations: Sequence[LoadedConfig]) -> None:
             )
 
 
-def _routes(config: WorkerConfig) -> list[Route]:
-    parsed = []
-    for route in config.routes:
-        pattern = f"{route.pattern}/*" if getattr(route, "custom_domain", False) else route.pattern
-        parsed.append(parse_route(pattern))
-    return parsed
+def _first_host(routes: Sequence[Route]) -> str:
+    return next((route.host for route in routes if route.host), "")

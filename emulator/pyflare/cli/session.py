@@ -6,17 +6,14 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pyflare.embed import Pyflare
 from pyflare.server.application import Application
 from pyflare.server.banner import bindings_table, reach, secrets_line
-from pyflare.server.inbound import Upstream
-from pyflare.server.local import Guard
 from pyflare.server.log import LogSink
-from pyflare.server.routes import Route, read_routes, router
 from pyflare_bindings.lease import LeaseHeld
 
 from .ports import Listening
@@ -92,7 +89,7 @@ class Session:
                     f"The state directory {where} cannot be used: {error.strerror or error}. "
                     "Choose another with --persist-to."
                 )
-            self._application = Application(log=self._log, direct=True, **self._settings())
+            self._application = Application(log=self._log, direct=True, **self._rules())
             server = HttpServer(self._application, self._log, self._listening.sockets)
             await server.start()
             self._ready()
@@ -120,25 +117,10 @@ class Session:
         await server.stop()
         await self._flare.close()
 
-    def _settings(self) -> dict[str, Any]:
-        """Which worker answers what, and as which host it does."""
-        loaded = self._flare.configurations
-        routes = [read_routes(each.worker.routes, self._log.warning) for each in loaded]
-        upstreams: dict[str, Upstream] = {}
-        for index, (each, own) in enumerate(zip(loaded, routes, strict=True)):
-            dev = each.worker.dev
-            host = (self._host if index == 0 else None) or dev.host or _first_host(own)
-            if host:
-                protocol = self._upstream_protocol or dev.upstream_protocol
-                upstreams[each.worker.name] = Upstream(host, protocol)
-        return {
-            "route": router(list(zip(self._flare.workers, routes, strict=True))),
-            "upstreams": upstreams,
-            "guard": Guard(
-                [self._listening.ip, *(each.host for each in upstreams.values())],
-                [route for own in routes for route in own],
-            ),
-        }
+    def _rules(self) -> dict[str, Any]:
+        return self._flare.rules(
+            ip=self._listening.ip, host=self._host, protocol=self._upstream_protocol
+        )
 
     def _ready(self) -> None:
         log, url = self._log, self._listening.url
@@ -180,11 +162,7 @@ class Session:
     def _reloaded(self) -> None:
         """A reload may have replaced workers or changed their routes."""
         if self._application is not None:
-            self._application.route(**self._settings())
-
-
-def _first_host(routes: Sequence[Route]) -> str:
-    return next((route.host for route in routes if route.host), "")
+            self._application.route(**self._rules())
 
 
 def _write_whole(path: Path, text: str) -> None:

@@ -130,6 +130,8 @@ def _python_bindable(value: Any) -> Bindable:
         return value  # type: ignore[no-any-return]
     if kind is int and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
         return float(value)
+    if kind is float or kind is bool:
+        return bindable(value)
     return bindable(python_to_rpc(value))
 
 
@@ -143,7 +145,9 @@ async def _all_result(begun: Any) -> JsDict:
 
 
 async def _batch_result(begun: Any) -> list[JsDict]:
-    return [await _result(result) for result in await begun]
+    return [
+        await _result(result) if result.rows else _without_rows(result) for result in await begun
+    ]
 
 
 async def _exec_result(begun: Any) -> JsDict:
@@ -174,3 +178,7 @@ async def _result(result: StatementResult) -> JsDict:
         meta=JsDict(result.meta.as_dict()),
         results=await rows_as_dicts_in_turns(result, JsDict),
     )
+
+
+def _without_rows(result: StatementResult) -> JsDict:
+    return JsDict(success=True, meta=JsDict(result.meta.as_dict()), results=[])

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from types import CoroutineType
+from types import CoroutineType, TracebackType
 from typing import Any, TypeVar
 
 from pyflare.js.error import Error, TypeError_
@@ -66,6 +66,7 @@ class Worker:
         self.background = Background(report)
         self.entrypoints = Entrypoints()
         self.failure: BaseException | None = None
+        self._failed_at: TracebackType | None = None
         self._carriers = carriers
         self.define(definition)
         self._default: type | None = None
@@ -95,6 +96,7 @@ class Worker:
             entrypoints = await self._carriers.drive(self._import(), self.scope.new_context())
         except (Exception, SystemExit) as error:
             self.failure = error
+            self._failed_at = error.__traceback__
             return
         self.failure = None
         self.entrypoints = entrypoints
@@ -126,7 +128,8 @@ class Worker:
         Raises the worker's own exception, or the platform's error when there is no handler or no response.
         """
         if self.failure is not None:
-            raise self.failure
+            # One object for every event: without this its traceback would grow with each.
+            raise self.failure.with_traceback(self._failed_at)
         event: ExecutionContext = current_event.get()
         if self._default is not None:
             from workers import Request
