@@ -17,7 +17,7 @@ __all__ = ["Lease", "LeaseHeld"]
 _FILE: Final = "lease.json"
 
 
-class LeaseHeld(Exception):  # noqa: N818
+class LeaseHeld(Exception):
     """Another process owns the directory. ``holder`` is what it wrote about itself (``pid`` and more)."""
 
     def __init__(self, root: Path, holder: dict[str, Any]) -> None:
