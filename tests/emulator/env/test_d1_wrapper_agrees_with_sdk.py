@@ -142,7 +142,9 @@ async def attributes(db: Any) -> Any:
 
 
 async def integers_beyond_double(db: Any) -> Any:
-    return await db.prepare("SELECT 9007199254740993 AS a, 9e999 AS b, -0.0 AS c, x'00ff' AS d").all()
+    return await db.prepare(
+        "SELECT 9007199254740993 AS a, 9e999 AS b, -0.0 AS c, x'00ff' AS d"
+    ).all()
 
 
 async def rebinding_keeps_the_receiver(db: Any) -> Any:
