@@ -15,11 +15,12 @@ from types import FrameType
 from typing import Any, Final
 
 from uvicorn import Config, Server
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from pyflare.server.contracts import ASGIApplication
 from pyflare.server.log import LogSink
 from pyflare.server.outbound import ResponseAborted
+
+from .one_write import OneWriteProtocol
 
 __all__ = ["HttpServer", "StopSignals", "fastest_loop", "settle_memory"]
 
@@ -87,7 +88,7 @@ class HttpServer:
         logger.setLevel(logging.WARNING)
         config = Config(
             app,
-            http=HttpToolsProtocol,
+            http=OneWriteProtocol,
             ws="none",
             lifespan="off",
             interface="asgi3",
@@ -148,11 +149,12 @@ class _Forward(logging.Handler):
 def fastest_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """uvloop's loop where it is installed, else asyncio's own (``None``)."""
     try:
-        import uvloop
+        import uvloop  # noqa: F401
     except ImportError:
         return None
-    made: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
-    return made
+    from pyflare.workers.loop import new_uvloop
+
+    return new_uvloop
 
 
 def settle_memory() -> None:

@@ -1,0 +1,72 @@
+"""The head and the body of a response in one write to the socket.
+
+uvicorn writes a response's head and its body separately, and on loopback a write costs more than all that a small
+Worker does. The transport that uvicorn's protocol sees holds a piece back until the next one comes, at the latest until
+the event loop's next turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+__all__ = ["OneWriteProtocol"]
+
+#: Bytes from which on joining two pieces costs more than a second write.
+_LARGE: Final = 32 * 1024
+
+
+class OneWriteProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol over a :class:`HoldingTransport`."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(HoldingTransport(transport, self.loop))  # type: ignore[arg-type]
+
+
+class HoldingTransport:
+    """A transport that may hold one piece back for a moment; everything else is the transport's own."""
+
+    __slots__ = ("_held", "_loop", "_transport", "_write")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._write = transport.write
+        self._loop = loop
+        self._held: bytes | None = None
+
+    def write(self, data: bytes) -> None:
+        held = self._held
+        if held is None:
+            self._held = data
+            self._loop.call_soon(self._let_go)
+            return
+        self._held = None
+        if len(data) < _LARGE:
+            self._write(held + data)
+        else:
+            self._write(held)
+            self._write(data)
+
+    def _let_go(self) -> None:
+        held = self._held
+        if held is not None:
+            self._held = None
+            self._write(held)
+
+    def close(self) -> None:
+        """Write what is held back, then close as usual."""
+        self._let_go()
+        self._transport.close()
+
+    def write_eof(self) -> None:
+        self._let_go()
+        self._transport.write_eof()
+
+    def abort(self) -> None:
+        self._held = None
+        self._transport.abort()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
