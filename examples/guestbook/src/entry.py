@@ -35,6 +35,8 @@ class Default(WorkerEntrypoint):
 
         if request.method == "POST" and path == "/":
             form = parse_qs(await request.text())
+            if not {"name", "message"} <= form.keys():
+                return Response("name and message, please", status=400)
             await (
                 db.prepare("INSERT INTO entries (name, message) VALUES (?, ?)")
                 .bind(form["name"][0], form["message"][0])
