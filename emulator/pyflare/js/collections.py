@@ -16,6 +16,7 @@ from typing import Any, Final
 from .array import JsArray
 from .error import TypeError_
 from .iterator import JsIterator
+from .live_walk import Walks
 from .number import to_string
 from .value import JsClass, JsNull, JsProxy, is_nullish
 
@@ -75,15 +76,17 @@ def _pair(entry: Any) -> tuple[Any, Any]:
 class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
     """A JavaScript map; to Python a mutable mapping that iterates over its keys."""
 
-    __slots__ = ("__weakref__", "_entries")
+    __slots__ = ("__weakref__", "_entries", "_walks")
 
     _tag = "Map"
     _entries: dict[Any, Any]
+    _walks: Walks | None
 
     @classmethod
     def empty(cls) -> JsMap:
         made: JsMap = _new(cls)
         made._entries = {}
+        made._walks = None
         return made
 
     @classmethod
@@ -91,6 +94,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
         """A map with the entries of a dict."""
         made: JsMap = _new(cls)
         made._entries = {_stored(key): value for key, value in entries.items()}
+        made._walks = None
         return made
 
     @classmethod
@@ -118,7 +122,10 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
         return _stored(key) in self._entries
 
     def set(self, key: Any = None, value: Any = None) -> JsMap:
-        self._entries[_stored(key)] = value
+        stored = _stored(key)
+        if self._walks and stored not in self._entries:
+            self._walks.added(stored)
+        self._entries[stored] = value
         return self
 
     def delete(self, key: Any = None) -> bool:
@@ -127,6 +134,8 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
         if stored not in self._entries:
             return False
         del self._entries[stored]
+        if self._walks:
+            self._walks.removed(stored)
         return True
 
     def entries(self) -> JsIterator:
@@ -137,10 +146,10 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
             function(value, key, self)
 
     def _pairs(self) -> Iterator[tuple[Any, Any]]:
-        # A JavaScript map may change while it is iterated; what was removed meanwhile is skipped.
-        for stored in list(self._entries):
-            if stored in self._entries:
-                yield _original(stored), self._entries[stored]
+        if self._walks is None:
+            self._walks = Walks()
+        for stored in self._walks.over(self._entries):
+            yield _original(stored), self._entries[stored]
 
     # Python's mapping protocol; its names win where both have one.
 
@@ -160,7 +169,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
             raise KeyError(key) from None
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._entries[_stored(key)] = value
+        self.set(key, value)
 
     def __delitem__(self, key: Any) -> None:
         if not self.delete(key):
@@ -180,9 +189,13 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
 
     def clear(self) -> None:
         self._entries.clear()
+        if self._walks:
+            self._walks.cleared()
 
     def setdefault(self, key: Any, default: Any = None) -> Any:
-        return self._entries.setdefault(_stored(key), default)
+        if not self.has(key):
+            self.set(key, default)
+        return self._entries[_stored(key)]
 
     def update(self, other: Any = (), /, **more: Any) -> None:
         """Take over the entries of a mapping or of an iterable of pairs, then the keywords."""
@@ -194,13 +207,19 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
 
     def pop(self, key: Any, *default: Any) -> Any:
         """Remove a key and give its value. Raises: KeyError when absent and without a default."""
+        stored = _stored(key)
         try:
-            return self._entries.pop(_stored(key), *default)
+            value = self._entries.pop(stored, *default)
         except KeyError:
             raise KeyError(key) from None
+        if self._walks:
+            self._walks.removed(stored)
+        return value
 
     def popitem(self) -> tuple[Any, Any]:
         stored, value = self._entries.popitem()
+        if self._walks:
+            self._walks.removed(stored)
         return _original(stored), value
 
 
@@ -227,14 +246,16 @@ class LiteralMap(JsMap, js_name="LiteralMap"):
 class JsSet(JsProxy, metaclass=JsClass, js_name="Set"):
     """A JavaScript set."""
 
-    __slots__ = ("__weakref__", "_members")
+    __slots__ = ("__weakref__", "_members", "_walks")
 
     _members: dict[Any, None]
+    _walks: Walks | None
 
     @classmethod
     def of_items(cls, items: Iterable[Any]) -> JsSet:
         made: JsSet = _new(cls)
         made._members = {_stored(item): None for item in items}
+        made._walks = None
         return made
 
     @classmethod
@@ -250,7 +271,10 @@ class JsSet(JsProxy, metaclass=JsClass, js_name="Set"):
         return len(self._members)
 
     def add(self, item: Any = None) -> JsSet:
-        self._members[_stored(item)] = None
+        stored = _stored(item)
+        if self._walks and stored not in self._members:
+            self._walks.added(stored)
+        self._members[stored] = None
         return self
 
     def has(self, item: Any = None) -> bool:
@@ -262,10 +286,14 @@ class JsSet(JsProxy, metaclass=JsClass, js_name="Set"):
         if stored not in self._members:
             return False
         del self._members[stored]
+        if self._walks:
+            self._walks.removed(stored)
         return True
 
     def clear(self) -> None:
         self._members.clear()
+        if self._walks:
+            self._walks.cleared()
 
     def values(self) -> JsIterator:
         return JsIterator._make(self)  # type: ignore[no-any-return]
@@ -306,9 +334,10 @@ class JsSet(JsProxy, metaclass=JsClass, js_name="Set"):
         return len(self._members)
 
     def __iter__(self) -> Iterator[Any]:
-        for stored in list(self._members):
-            if stored in self._members:
-                yield _original(stored)
+        if self._walks is None:
+            self._walks = Walks()
+        for stored in self._walks.over(self._members):
+            yield _original(stored)
 
     def __contains__(self, item: Any) -> bool:
         return _stored(item) in self._members

@@ -1,4 +1,4 @@
-"""The random half of ``crypto``.
+"""``crypto``: its random half, and the way to the rest, which is imported when a worker uses it.
 
 Source: https://w3c.github.io/webcrypto/#Crypto-interface and workerd ``api/crypto/crypto.c++``.
 """
@@ -66,6 +66,20 @@ class Crypto(JsInstance, js_name="Crypto"):
 
     def randomUUID(self) -> str:
         return randomUUID()
+
+    @property
+    def subtle(self) -> Any:
+        """The SubtleCrypto."""
+        from .crypto.subtle import subtle
+
+        return subtle
+
+    @property
+    def DigestStream(self) -> Any:
+        """The class of streams that digest what is written to them."""
+        from .digest_stream import DigestStream
+
+        return DigestStream
 
 
 crypto: Crypto = Crypto._make()

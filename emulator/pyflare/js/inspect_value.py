@@ -136,6 +136,8 @@ _SHOWN: Final[dict[str, tuple[str, ...]]] = {
     "File": ("name", "size", "type"),
     "ReadableStream": ("locked",),
     "WritableStream": ("locked",),
+    "DigestStream": ("locked", "bytesWritten"),
+    "CryptoKey": ("type", "extractable", "algorithm", "usages"),
 }
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring
 from typing import Any, Final
 
+from . import semantics
 from .array import JsArray
 from .error import TypeError_
 from .number import Number, format_number, from_float, to_integer, to_number, to_string
@@ -50,8 +51,8 @@ def parse(text: Any = None, reviver: Any = None) -> Any:
 
         raise syntax_error(source) from None
     if callable(reviver):
-        return _revive(JsObject.adopt({"": value}), "", value, reviver)
-    return value
+        value = _revive(JsObject.adopt({"": value}), "", value, reviver)
+    return None if value is jsnull and semantics.current().null_is_none else value
 
 
 def _refuse_constant(name: str) -> Any:

@@ -358,15 +358,10 @@ def _in_base(value: float, base: int) -> str:
     if not math.isfinite(value):
         return format_number(value)
     sign, magnitude = ("-" if value < 0 else ""), abs(value)
-    whole = int(magnitude)
-    digits = ""
-    rest = whole
-    while rest:
-        rest, digit = divmod(rest, base)
-        digits = _DIGITS[digit] + digits
-    fraction = magnitude - int(magnitude)
+    digits = _whole_in_base(math.floor(magnitude), base)
+    fraction = magnitude - math.floor(magnitude)
     if not fraction:
-        return sign + (digits or "0")
+        return sign + digits
     # Digits of the fraction are given until they tell the number from its neighbours.
     step = max(0.5 * math.ulp(magnitude), 5e-324)
     decimals = ""
@@ -378,10 +373,31 @@ def _in_base(value: float, base: int) -> str:
         above_half = fraction > 0.5 or (fraction == 0.5 and digit & 1)
         if above_half and fraction + step > 1:
             if digit + 1 < base:
-                return f"{sign}{digits or '0'}.{decimals}{_DIGITS[digit + 1]}"
-            return _carry(sign, digits or "0", decimals, base)
+                return f"{sign}{digits}.{decimals}{_DIGITS[digit + 1]}"
+            return _carry(sign, digits, decimals, base)
         decimals += _DIGITS[digit]
-    return f"{sign}{digits or '0'}.{decimals}"
+    return f"{sign}{digits}.{decimals}"
+
+
+def _whole_in_base(value: int, base: int) -> str:
+    if value < 2**53:
+        digits = ""
+        while value:
+            value, digit = divmod(value, base)
+            digits = _DIGITS[digit] + digits
+        return digits or "0"
+    # As V8 does: digits beyond the number's precision are zeros, those before come by floating-point division.
+    number = float(value)
+    zeros = 0
+    while number / base >= 2**53:
+        number /= base
+        zeros += 1
+    digits = ""
+    while number > 0:
+        remainder = math.fmod(number, base)
+        digits = _DIGITS[int(remainder)] + digits
+        number = (number - remainder) / base
+    return digits + "0" * zeros
 
 
 def _carry(sign: str, digits: str, decimals: str, base: int) -> str:

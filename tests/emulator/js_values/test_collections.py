@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from pyflare.js.error import TypeError_
 from pyflare.js.value import JsObject, jsnull
 from pyflare.js.weak import FinalizationRegistry, WeakMap, WeakRef, WeakSet
 
+Evaluate = Callable[[str, Any], list[Any]]
 NAN = float("nan")
 DISTINCT_KEYS: list[Any] = [1, True, 0, False, "1", None, jsnull, (1,), 1.5]
 
@@ -80,6 +81,61 @@ def test_what_is_removed_during_iteration_is_skipped() -> None:
         seen.append(key)
         made.delete("b")
     assert seen == ["a", "c"]
+
+
+CHANGES = [
+    [["delete", "b"]],
+    [["delete", "a"]],
+    [["set", "d"]],
+    [["set", "b"]],
+    [["delete", "b"], ["set", "b"]],
+    [["delete", "a"], ["set", "a"], ["delete", "c"]],
+    [["clear"]],
+    [["clear"], ["set", "d"], ["set", "a"]],
+    [["set", "d"], ["delete", "d"], ["set", "e"], ["delete", "c"]],
+]
+
+
+@pytest.mark.parametrize("when", ["a", "b", "c"])
+def test_changes_during_iteration_are_seen_as_in_node(node: Evaluate, when: str) -> None:
+    program = (
+        "(() => { const m = new Map([['a', 1], ['b', 1], ['c', 1]]), seen = []; let done = false;"
+        " for (const k of m.keys()) { seen.push(k);"
+        f" if (k === {when!r} && !done) {{ done = true; for (const [f, k2] of x) m[f](k2, 2); }} }}"
+        " return seen; })()"
+    )
+    for changes, expected in zip(CHANGES, node(program, CHANGES), strict=True):
+        for made in (JsMap.new([["a", 1], ["b", 1], ["c", 1]]), JsSet.new(["a", "b", "c"])):
+            seen: list[str] = []
+            for key in made:
+                seen.append(key)
+                if key == when and seen.count(when) == 1:
+                    for method, *arguments in changes:
+                        name = "add" if method == "set" and isinstance(made, JsSet) else method
+                        getattr(made, name)(*arguments)
+            assert seen == expected, changes
+
+
+def test_python_methods_are_seen_during_iteration_too() -> None:
+    made = JsMap.new([["a", 1], ["b", 2], ["c", 3]])
+    seen = []
+    for key, value in made.items():
+        seen.append((key, value))
+        if key == "a":
+            made.pop("b")
+            made.popitem()
+            made.setdefault("d", 4)
+            made.update(e=5)
+            made["f"] = 6
+    assert seen == [("a", 1), ("d", 4), ("e", 5), ("f", 6)]
+
+
+def test_an_iteration_that_is_given_up_is_forgotten() -> None:
+    made = JsMap.new([["a", 1], ["b", 2]])
+    for _ in made:
+        break
+    gc.collect()
+    assert not made._walks
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from pyflare.js.date import Date
 from pyflare.js.error import JsException, SyntaxError_, TypeError_
 from pyflare.js.json import JSON, parse, stringify
 from pyflare.js.number import Number
+from pyflare.js.semantics import PYODIDE_0_26, semantics
 from pyflare.js.string import Boolean, String
 from pyflare.js.symbol import Symbol
 from pyflare.js.value import JsObject, jsnull
@@ -34,6 +36,17 @@ def test_parse_makes_javascript_values() -> None:
     assert type(value.a) is JsArray
     assert value.a[3] is jsnull
     assert [type(item) for item in value.a] == [int, int, float, type(jsnull), bool, str]
+
+
+def test_a_null_is_none_in_runtime_0_26() -> None:
+    def check() -> None:
+        semantics.set(PYODIDE_0_26)
+        assert parse("null") is None
+        # Inside an object it stays what it is, so that it is written as null again.
+        assert stringify(parse('{"a":null}')) == '{"a":null}'
+
+    copy_context().run(check)
+    assert parse("null") is jsnull
 
 
 def test_integer_keys_come_first_and_in_order() -> None:

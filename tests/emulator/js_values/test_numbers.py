@@ -198,14 +198,15 @@ def test_formatting_agrees_with_node(node: Node) -> None:
         "toExponential(4)",
         "toExponential()",
         "toString(2)",
+        "toString(7)",
         "toString(36)",
     ],
 )
 def test_other_notations_agree_with_node(node: Node, method: str) -> None:
-    # Beyond 2^53 an engine may write any digits in another base.
-    largest = 2**53 if "toString" in method else 1e20
+    # Fixed notation gives way to the exponential one above.
+    largest = math.inf if "toString" in method else 1e20
     values = [value for value in _doubles(300) if abs(value) < largest]
-    values += [0, 1, -1, 0.5, 255.5]
+    values += [0, 1, -1, 0.5, 255.5, 1e16, 2.0**53, 2.0**53 - 1]
     name, _, argument = method.rstrip(")").partition("(")
     arguments = [int(argument)] if argument else []
     own = [getattr(Number.new(value), name)(*arguments) for value in values]
