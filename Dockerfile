@@ -6,7 +6,7 @@ WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY emulator emulator
 COPY bindings bindings
-RUN python3 -m venv /opt/pyflare && /opt/pyflare/bin/pip install --no-cache-dir ".[speed,fetch]"
+RUN python3 -m venv /opt/pyflare && /opt/pyflare/bin/pip install --no-cache-dir ".[speed,crypto]"
 
 FROM ${PYTHON_IMAGE}
 ENV PATH=/opt/pyflare/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1

@@ -59,6 +59,16 @@ class Lease:
         os.ftruncate(self._descriptor, 0)
         os.write(self._descriptor, text)
 
+    @property
+    def held(self) -> bool:
+        """Whether the file that is locked is still the one that others would try to lock."""
+        try:
+            found = os.stat(self.root / _FILE)
+        except OSError:
+            return False
+        own = os.fstat(self._descriptor)
+        return (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
+
     def release(self) -> None:
         """Give the lock back; harmless when it was given back before."""
         if self._descriptor >= 0:

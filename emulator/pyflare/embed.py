@@ -13,29 +13,30 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from pyflare_bindings.clock import Clock, SystemClock
-from pyflare_bindings.lease import Lease
 from pyflare_bindings.registry import BindingRegistry
 
 from .config import ConfigError, Diagnostic, LoadedConfig, Overrides, load
 from .config.worker import WorkerConfig
-from .env.bindings import make_environment, refuse_unsupported
+from .env.bindings import make_cache_opener, make_environment
+from .env.support import refuse_unsupported, without_effect
 from .js.semantics import Semantics
 from .server.application import Application
 from .server.contracts import Receive, Scope, Send
 from .server.inbound import Upstream
 from .server.local import Guard
 from .server.log import LogSink
+from .server.own_loop import OwnLoop
 from .server.routes import Route, read_routes, router
+from .server.sdk_log import SdkLog
+from .state_directory import StateDirectory
+from .workers.current import current
 from .workers.isolation import Space
 from .workers.loop import new_event_loop
 from .workers.runtime import Runtime
 from .workers.worker import Worker, WorkerDefinition
-
-if TYPE_CHECKING:
-    from tempfile import TemporaryDirectory
 
 __all__ = ["DEFAULT", "Pyflare"]
 
@@ -104,16 +105,17 @@ class Pyflare:
         ]
         _refuse_equal_names(self.configurations)
         self.log = LogSink() if log is None else log
+        self._sdk_log = SdkLog(self.log, _running_worker)
         self._clock = SystemClock() if clock is None else clock
         self._durability = durability
-        self._persist_to = persist_to
-        self._temporary: TemporaryDirectory[str] | None = None
-        self._lease: Lease | None = None
+        self._state = self._state_for(persist_to)
+        self._watch: asyncio.Task[None] | None = None
         self.registry: BindingRegistry | None = None
         self._runtime = Runtime()
         self._spaces = [Space(each.worker.base_dir) for each in self.configurations]
         self.workers: list[Worker] = []
         self._application: Application | None = None
+        self._own_loop: OwnLoop | None = None
         self._starting: asyncio.Lock | None = None
         self._closed = False
 
@@ -123,7 +125,7 @@ class Pyflare:
             options["vars"] = self._vars
             options["overrides"] = self._overrides
         loaded = load(path, **options)
-        refuse_unsupported(loaded.worker.name, loaded.worker.bindings())
+        refuse_unsupported(loaded.worker)
         return loaded
 
     @property
@@ -140,19 +142,17 @@ class Pyflare:
     @property
     def state_directory(self) -> Path:
         """Where the owners keep their files."""
-        match self._persist_to:
-            case _Default():
-                first = self.configurations[0]
-                path = first.user_path or first.path
-                return (path.parent if path is not None else self._cwd) / ".pyflare" / "state"
-            case None:
-                if self._temporary is None:
-                    import tempfile
+        return self._state.path
 
-                    self._temporary = tempfile.TemporaryDirectory(prefix="pyflare-")
-                return Path(self._temporary.name)
+    def _state_for(self, persist_to: str | Path | _Default | None) -> StateDirectory:
+        match persist_to:
+            case _Default():
+                path = self.configurations[0].project / ".pyflare" / "state"
+                return StateDirectory(path, private_parent=True)
+            case None:
+                return StateDirectory(None)
             case given:
-                return self._cwd / given
+                return StateDirectory(self._cwd / given)
 
     async def start(self) -> None:
         """Open the state, load the workers. Once; a second call returns at once.
@@ -169,12 +169,13 @@ class Pyflare:
                 await self._start()
 
     async def _start(self) -> None:
-        root = self.state_directory
-        root.mkdir(parents=True, exist_ok=True)
-        self._lease = Lease.acquire(root)
+        self._state.open()
         try:
-            self.registry = BindingRegistry(root, clock=self._clock, durability=self._durability)
+            self.registry = BindingRegistry(
+                self._state.path, clock=self._clock, durability=self._durability
+            )
             self._runtime.install()
+            self._sdk_log.install()
             self.workers = await self._runtime.add(
                 [
                     self._definition(loaded.worker, space)
@@ -184,15 +185,28 @@ class Pyflare:
                 console=self._console,
             )
         except BaseException:
-            self._lease.release()
+            self._state.close()
             raise
-        for space in self._spaces:
-            for warning in space.warnings():
+        self._watch = asyncio.create_task(self._state.watch(self._state_renewed, self._state_lost))
+        for loaded, space in zip(self.configurations, self._spaces, strict=True):
+            for warning in (*without_effect(loaded.worker), *space.warnings()):
                 self.log.warning(warning)
         for worker in self.workers:
             if worker.failure is not None:
                 self.log.uncaught(worker.name, worker.failure, where="the main module")
         self._application = Application(log=self.log, **self.rules())
+
+    def _state_renewed(self) -> None:
+        self.log.error(
+            f"The state directory {self._state.path} was deleted while in use. It begins anew, empty."
+        )
+        if self.registry is not None:
+            self.registry.check_files()
+
+    def _state_lost(self, error: Exception) -> None:
+        self.log.error(f"The state directory was deleted while in use, and: {error}")
+        for worker in self.workers:
+            worker.fail(error)
 
     def rules(
         self, *, ip: str | None = None, host: str | None = None, protocol: str | None = None
@@ -239,6 +253,7 @@ class Pyflare:
                 body_used_error=flags.pyodide_version.startswith("314"),
             ),
             legacy_handlers=not flags.python_no_global_handlers,
+            open_cache=make_cache_opener(self.registry),
         )
 
     def _failure_report(self, name: str) -> Callable[[str, BaseException], None]:
@@ -251,8 +266,8 @@ class Pyflare:
         """Read the worker that ``path`` belongs to again: its configuration and its modules. Others stay as they are.
 
         Requests under way finish on the old code. Raises :class:`pyflare.config.ConfigError` for a configuration that
-        cannot be used (the worker then stays as it was) and KeyError for a file of no worker. A module that fails to
-        import is reported, and answers every event with its failure until it is mended.
+        cannot be used and KeyError for a file of no worker. A module that fails to import is reported. In both cases
+        the worker answers every event with its failure until it is mended.
         """
         changed = Path(path)
         concerned = [
@@ -263,11 +278,22 @@ class Pyflare:
         if not concerned:
             raise KeyError(f"{path} belongs to no worker")
         for index, each in concerned:
-            await self._reload(index, each)
+            if self._own_loop is None:
+                await self._reload(index, each)
+            else:
+                await self._own_loop.run(self._reload(index, each))
 
     async def _reload(self, index: int, each: LoadedConfig) -> None:
-        loaded = self._load(each.user_path or each.path, primary=index == 0)
         worker = self.workers[index]
+        try:
+            loaded = self._load(each.user_path or each.path, primary=index == 0)
+        except ConfigError as error:
+            # Answers of the old code would look as if the new one worked.
+            worker.fail(error)
+            raise
+        self.log.prepared("warning", loaded.render_warnings())
+        for warning in without_effect(loaded.worker):
+            self.log.warning(warning)
         if loaded.worker.base_dir != each.worker.base_dir:
             self._spaces[index] = Space(loaded.worker.base_dir)
         await self._runtime.redefine(worker, self._definition(loaded.worker, self._spaces[index]))
@@ -294,7 +320,19 @@ class Pyflare:
         return wrap_environment(self.worker(name).definition.environment)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI 3."""
+        """ASGI 3. Workers whose module names collide get a loop of their own where the host's cannot swap modules."""
+        if self._own_loop is None and self._application is None:
+            factory = self.loop_factory
+            if factory is not None and not self._runtime.can_swap_here():
+                self._own_loop = OwnLoop(factory)
+        if self._own_loop is None:
+            await self._serve(scope, receive, send)
+        else:
+            await self._own_loop.serve(self._serve, scope, receive, send)
+            if self._closed:
+                self._own_loop.stop()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
@@ -312,24 +350,32 @@ class Pyflare:
             raise
         await send({"type": "lifespan.startup.complete"})
         await receive()
-        await self.close()
+        await self._close(GRACE)
         await send({"type": "lifespan.shutdown.complete"})
 
     async def close(self, *, grace: float = GRACE) -> None:
         """End background work within ``grace`` seconds, close every owner, free the state directory. Idempotent."""
+        if self._own_loop is None:
+            await self._close(grace)
+        else:
+            await self._own_loop.run(self._close(grace))
+            self._own_loop.stop()
+
+    async def _close(self, grace: float) -> None:
         if self._closed:
             return
         self._closed = True
         try:
+            self._sdk_log.uninstall()
+            if self._watch is not None:
+                self._watch.cancel()
+                await asyncio.wait([self._watch])
             if self._application is not None:
                 await self._runtime.close(grace)
             if self.registry is not None:
                 await self.registry.close()
         finally:
-            if self._lease is not None:
-                self._lease.release()
-            if self._temporary is not None:
-                self._temporary.cleanup()
+            self._state.close()
             self.log.flush()
 
     async def __aenter__(self) -> Self:
@@ -365,6 +411,11 @@ def _refuse_equal_names(configurations: Sequence[LoadedConfig]) -> None:
                     )
                 ]
             )
+
+
+def _running_worker() -> str:
+    scope = current.get()
+    return "pyflare" if scope is None else scope.name
 
 
 def _first_host(routes: Sequence[Route]) -> str:

@@ -1,7 +1,9 @@
 """`Pyflare` as an object: start, reload, several side by side, close."""
 
 import asyncio
+import shutil
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 
 from pyflare import Pyflare
 from pyflare.config import ConfigError
-from pyflare_bindings.lease import LeaseHeld
+from pyflare.workers.isolation import IsolationError
+from pyflare_bindings.lease import Lease, LeaseHeld
 from tests.emulator.conftest import Runner, request, write_worker
 
 COUNTER = """
@@ -81,7 +84,9 @@ def test_a_binding_without_support_is_refused_by_name_and_place(tmp_path: Path) 
     with pytest.raises(ConfigError) as refusal:
         Pyflare(config)
 
-    assert '"BRAIN" (AI, "ai") is not supported by this version of pyflare' in str(refusal.value)
+    assert 'the binding "BRAIN" (AI, "ai") is not supported by this version of pyflare' in str(
+        refusal.value
+    )
 
 
 def test_two_workers_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -117,9 +122,89 @@ def test_it_starts_on_the_first_request_where_no_lifespan_comes(tmp_path: Path) 
         flare = Pyflare(counter(tmp_path), persist_to=None)
         answers = await asyncio.gather(request(flare), request(flare))
         await flare.close()
-        return sorted(answer.text for answer in answers)
+        return max(answer.text for answer in answers)
 
-    assert asyncio.run(program()) == ["1", "2"]
+    assert asyncio.run(program()) == "2"
+
+
+COLLIDING = """
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        import asyncio
+        await asyncio.sleep(0)
+        import name
+        await self.env.DB.prepare("CREATE TABLE IF NOT EXISTS t (v)").run()
+        await self.env.DB.prepare("INSERT INTO t VALUES (1)").run()
+        count = (await self.env.DB.prepare("SELECT count(*) AS n FROM t").first()).n
+        return Response(f"{name.NAME} {count} {len(await request.text())}")
+"""
+
+
+def colliding(tmp_path: Path) -> Pyflare:
+    configs = [
+        write_worker(
+            tmp_path / each,
+            {"src/entry.py": COLLIDING, "src/name.py": f"NAME = {each!r}"},
+            d1_databases=D1,
+        )
+        for each in ("a", "b")
+    ]
+    return Pyflare(configs, persist_to=None)
+
+
+def test_in_a_host_whose_loop_cannot_swap_modules_workers_get_a_loop_of_their_own(
+    tmp_path: Path,
+) -> None:
+    threads = threading.active_count()
+
+    async def program() -> Any:
+        flare = colliding(tmp_path)
+        hosts = ["a.localhost", "b.localhost"] * 10
+        answers = await asyncio.gather(
+            *(request(flare, host=host, method="POST", body=b"12345") for host in hosts)
+        )
+        await flare.close()
+        return sorted(answer.text.split()[0] for answer in answers), answers[0].text.split()[2]
+
+    assert asyncio.run(program()) == (["a"] * 10 + ["b"] * 10, "5")
+    assert threading.active_count() == threads
+
+
+def test_the_lifespan_of_a_host_ends_the_loop_of_their_own(tmp_path: Path) -> None:
+    async def program() -> Any:
+        flare = colliding(tmp_path)
+        inbox: asyncio.Queue[Any] = asyncio.Queue()
+        seen = []
+
+        async def send(message: Any) -> None:
+            seen.append(message["type"])
+            if message["type"] == "lifespan.startup.complete":
+                seen.append((await request(flare, host="b.localhost")).text)
+                await inbox.put({"type": "lifespan.shutdown"})
+
+        await inbox.put({"type": "lifespan.startup"})
+        await flare({"type": "lifespan"}, inbox.get, send)
+        return seen
+
+    threads = threading.active_count()
+    assert asyncio.run(program()) == [
+        "lifespan.startup.complete",
+        "b 1 0",
+        "lifespan.shutdown.complete",
+    ]
+    assert threading.active_count() == threads
+
+
+def test_started_by_hand_on_a_loop_that_cannot_swap_it_says_how_to_get_one(tmp_path: Path) -> None:
+    async def program() -> Any:
+        flare = colliding(tmp_path)
+        with pytest.raises(IsolationError, match="loop_factory"):
+            await flare.start()
+        await flare.close()
+
+    asyncio.run(program())
 
 
 def test_the_lifespan_starts_and_closes_it(tmp_path: Path) -> None:
@@ -218,16 +303,67 @@ def test_a_reload_takes_new_code_and_configuration(run: Runner, tmp_path: Path) 
     assert run(program, write("one", "a")) == ["one a", "two b", 500, "three c"]
 
 
-def test_a_broken_configuration_leaves_the_worker_as_it_was(run: Runner, tmp_path: Path) -> None:
+def test_a_broken_configuration_is_shown_until_it_is_mended(run: Runner, tmp_path: Path) -> None:
     config = counter(tmp_path)
+    good = config.read_text()
 
     async def program(flare: Pyflare) -> Any:
         config.write_text("{")
         with pytest.raises(ConfigError):
             await flare.reload(config)
-        return (await request(flare)).text
+        broken = await request(flare)
+        config.write_text(good)
+        await flare.reload(config)
+        return broken.status, "CloseBraceExpected" in broken.text, (await request(flare)).text
 
-    assert run(program, config) == "1"
+    assert run(program, config) == (500, True, "1")
+
+
+def test_a_reload_tells_warnings_again(run: Runner, tmp_path: Path) -> None:
+    config = counter(tmp_path)
+
+    async def program(flare: Pyflare) -> Any:
+        config.write_text(config.read_text().replace('"d1_databases"', '"d1_database"'))
+        await flare.reload(config)
+
+    run(program, config)
+    assert 'Did you mean "d1_databases"' in run.err.text
+
+
+def test_assets_and_queue_consumers_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "public").mkdir()
+    config = write_worker(
+        tmp_path,
+        "",
+        assets={"directory": "./public"},
+        queues={"consumers": [{"queue": "orders"}]},
+    )
+
+    with pytest.raises(ConfigError) as refusal:
+        Pyflare(config)
+
+    assert '"assets" is not supported' in str(refusal.value)
+    assert 'the queue "orders" ("queues.consumers") is not supported' in str(refusal.value)
+
+
+def test_cron_triggers_that_will_not_fire_are_named(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Pyflare) -> Any:
+        pass
+
+    run(program, counter(tmp_path, triggers={"crons": ["*/5 * * * *"]}))
+
+    assert 'cron triggers ("*/5 * * * *") do not fire' in run.err.text
+
+
+def test_the_default_state_directory_stays_out_of_git(run: Runner, tmp_path: Path) -> None:
+    from pyflare.embed import DEFAULT
+
+    async def program(flare: Pyflare) -> Any:
+        pass
+
+    run(program, counter(tmp_path), persist_to=DEFAULT)
+
+    assert (tmp_path / ".pyflare" / ".gitignore").read_text() == "*\n"
 
 
 def test_run_sync_works_while_the_module_is_imported(run: Runner, tmp_path: Path) -> None:
@@ -260,3 +396,54 @@ def test_a_file_that_the_standard_library_hides_is_named(run: Runner, tmp_path: 
     run(program, write_worker(tmp_path, {"src/entry.py": COUNTER, "src/queue.py": ""}))
 
     assert "queue.py is never imported" in run.err.text
+
+
+def test_nothing_is_acknowledged_that_goes_into_a_deleted_state_directory(
+    run: Runner, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+
+    async def program(flare: Pyflare) -> Any:
+        before = await request(flare)
+        shutil.rmtree(state)
+        refused = await request(flare)
+        after = await request(flare)
+        return before.text, refused.status, "was deleted or replaced" in refused.text, after.text
+
+    config = counter(tmp_path / "w")
+    assert run(program, config, persist_to=state) == ("1", 500, True, "1")
+    assert run(lambda flare: request(flare), config, persist_to=state).text == "2"
+
+
+def test_a_deleted_state_directory_is_noticed_and_locked_anew(run: Runner, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+
+    async def program(flare: Pyflare) -> Any:
+        await request(flare)
+        shutil.rmtree(state)
+        while "was deleted while in use" not in run.err.text:
+            await asyncio.sleep(0.05)
+        with pytest.raises(LeaseHeld):
+            Lease.acquire(state)
+        return (await request(flare)).text
+
+    assert run(program, counter(tmp_path / "w"), persist_to=state) == "1"
+
+
+def test_a_state_directory_that_another_process_took_over_is_not_used_any_more(
+    run: Runner, tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+
+    async def program(flare: Pyflare) -> Any:
+        await request(flare)
+        shutil.rmtree(state)
+        state.mkdir()
+        other = Lease.acquire(state)
+        while "The state directory was deleted" not in run.err.text:
+            await asyncio.sleep(0.05)
+        answer = await request(flare)
+        other.release()
+        return answer.status, "is in use by process" in answer.text
+
+    assert run(program, counter(tmp_path / "w"), persist_to=state) == (500, True)

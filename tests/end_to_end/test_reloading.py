@@ -97,7 +97,8 @@ def test_a_broken_configuration_keeps_the_server(serve: Serve, project: Path) ->
 
     project.write_text(text[:-3])
     server.wait_for_output("[ERROR]")
-    assert server.get("/").text == "one name"
+    broken = server.get("/", headers={"accept": "text/plain"})
+    assert (broken.status_code, broken.text.startswith("pyflare.config")) == (500, True)
 
     project.write_text(text.replace('"name"\n', '"mended"\n'))
     serves(server, "one mended")

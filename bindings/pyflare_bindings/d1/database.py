@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 
-from ..storage.errors import ClosedError
+from ..storage.errors import ClosedError, FileGoneError
 from ..storage.log_copy import LogCopy
 from ..storage.owner_thread import OwnerThread
 from ..storage.sandbox import StoppedError
@@ -133,6 +133,9 @@ class D1Database:
         except StoppedError:
             self._slow.add(statements)
             return None
+        except FileGoneError:
+            self._close_file()
+            raise
         if perf_counter() > deadline:
             self._slow.add(statements)
         if sandbox.wal_pages > self._log.limit:
@@ -261,7 +264,14 @@ class D1Database:
             outcomes = self._engine.run_group_on_thread(requests)
         except Exception as error:
             outcomes = [error for _ in requests]
+        if any(isinstance(each, FileGoneError) for each in outcomes):
+            self._close_file()
         return outcomes, perf_counter() - start
+
+    def check_file(self) -> None:
+        """Let go of a file that was deleted or replaced, so that the next request opens what is there now."""
+        if self._engine is not None and not self._occupied and not self._engine.in_place:
+            self._close_file()
 
     def _copy_log(self) -> None:
         if self._log.running or self._closed:

@@ -11,10 +11,10 @@ from time import perf_counter
 
 import apsw
 
-from ..storage.errors import SqlError, state_error
+from ..storage.errors import FileGoneError, SqlError, state_error
 from ..storage.plan import Plan
 from ..storage.sandbox import WRONG_PARAMETER_COUNT, Sandbox, StoppedError
-from ..storage.sqlite import Durability
+from ..storage.sqlite import Durability, file_identity
 from .errors import DEFERRED_FOREIGN_KEY, NO_STATEMENTS, D1Error
 from .results import Meta, Results, Statement, StatementResult
 from .statement_filter import is_dropped
@@ -39,10 +39,11 @@ class Engine:
     `counter` numbers the successful requests. Raises StateError when the file cannot be used.
     """
 
-    __slots__ = ("_last_row_id", "_reserved", "_size", "counter", "sandbox")
+    __slots__ = ("_file", "_last_row_id", "_reserved", "_size", "counter", "sandbox")
 
     def __init__(self, path: Path, durability: Durability) -> None:
         self.sandbox = Sandbox(path, durability)
+        self._file = file_identity(path)
         try:
             self.counter = self._reserved = self._stored_counter()
             self._last_row_id = 0
@@ -136,6 +137,9 @@ class Engine:
 
     def close(self) -> None:
         """Store the exact counter and close the file."""
+        if not self.in_place:
+            self.sandbox.close()
+            return
         try:
             if self._reserved:
                 self._store_counter(self.counter)
@@ -247,7 +251,15 @@ class Engine:
             self._reserve()
         self.counter = results.counter = self.counter + 1
 
+    @property
+    def in_place(self) -> bool:
+        """Whether the file that was opened is still the one at its path."""
+        return file_identity(self.sandbox.path) == self._file
+
     def _commit(self) -> None:
+        # SQLite would go on writing into a deleted file, and acknowledge what nobody will see again.
+        if not self.in_place:
+            raise FileGoneError(self.sandbox.path)
         try:
             self.sandbox.commit()
         except apsw.ConstraintError as error:

@@ -22,6 +22,17 @@ class StateError(Exception):
         self.path = path
 
 
+class FileGoneError(StateError):
+    """A file in use was deleted or replaced under its owner; what it held cannot be kept any more."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            "this file was deleted or replaced while it was in use",
+            "Nothing of this request was kept; the next one begins with what is there now",
+        )
+
+
 class ClosedError(RuntimeError):
     """An owner, or the registry itself, was used after it had been closed."""
 

@@ -34,7 +34,9 @@ class OwnerThread:
             done(future.result())
 
         if self._executor is None:
-            self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=self._name)
+            self._executor = ThreadPoolExecutor(
+                max_workers=1, thread_name_prefix=f"pyflare-{self._name}"
+            )
         work: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(self._executor, job)
         self._jobs.add(work)
         work.add_done_callback(finish)

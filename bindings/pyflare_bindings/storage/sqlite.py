@@ -74,6 +74,15 @@ def open_connection(path: Path, durability: Durability) -> tuple[apsw.Connection
     return connection, authorizer
 
 
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Device and number of the file at this path, None when there is none: equal for one and the same file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def make_private_directory(directory: Path) -> None:
     """Create a directory, and those above it, for this user alone. Raises StateError."""
     try:

@@ -17,11 +17,21 @@ if TYPE_CHECKING:
 __all__ = ["reload_on_change"]
 
 
+class Worker(Protocol):
+    """The part of a worker that says whether its last loading failed."""
+
+    @property
+    def failure(self) -> BaseException | None: ...
+
+
 class Reloadable(Protocol):
     """The part of :class:`pyflare.embed.Pyflare` that a reload needs."""
 
     @property
     def configurations(self) -> Sequence[LoadedConfig]: ...
+
+    @property
+    def workers(self) -> Sequence[Worker]: ...
 
     def reload(self, path: Path) -> Awaitable[None]:
         """Load the workers again to which a changed file belongs."""
@@ -48,6 +58,7 @@ async def _reload(flare: Reloadable, changed: set[Path], log: LogSink) -> bool:
     for path in _one_for_each_worker(flare.configurations, changed):
         try:
             await flare.reload(path)
+            good = good and all(worker.failure is None for worker in flare.workers)
         except ConfigError as error:
             good = False
             log.prepared("error", error.render())

@@ -14,7 +14,9 @@ from pyflare.embed import Pyflare
 from pyflare.server.application import Application
 from pyflare.server.banner import bindings_table, reach, secrets_line
 from pyflare.server.log import LogSink
+from pyflare.server.loop_watch import LoopWatch
 from pyflare_bindings.lease import LeaseHeld
+from pyflare_bindings.storage.errors import StateError
 
 from .ports import Listening
 from .serving import HttpServer, StopSignals, fastest_loop, settle_memory
@@ -50,6 +52,7 @@ class Session:
         self._watch = watch
         self._loaded_ns = 0
         self._application: Application | None = None
+        self._exit_code = 0
 
     def run(self) -> int:
         """Returns the exit code: 0 after a stop by a signal, 1 when the start failed."""
@@ -73,10 +76,12 @@ class Session:
         if self._listening.busy:
             ports = ", ".join(map(str, self._listening.busy))
             log.say(f"Port {ports} is in use; using {self._listening.port} instead.")
+        log.say(f"State is kept in {_shown(self._flare.state_directory)}")
         log.say("⎔ Starting local server...")
 
     async def _serve(self) -> int:
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._unhandled)
         with StopSignals(loop) as signals:
             self._loaded_ns = time.time_ns()
             try:
@@ -95,18 +100,35 @@ class Session:
             self._ready()
             settle_memory()
             watcher = self._start_watching()
+            held = LoopWatch(self._name_holder)
+            held.start()
             try:
                 await signals.stopping.wait()
                 self._log.say("⎔ Shutting down local server...")
                 self._log.flush()
             finally:
+                held.stop()
                 await self._stop(server, watcher)
-        return 0
+        return self._exit_code
 
     def _give_up(self, text: str) -> int:
         self._log.error(text)
         self._listening.close()
         return 1
+
+    def _name_holder(self, seconds: float, file: str, line: int, function: str) -> None:
+        self._log.warning(
+            f"{_shown(Path(file))}:{line} in {function}() held the event loop for {seconds:.1f} s; "
+            "nothing else could run meanwhile."
+        )
+
+    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What asyncio would print: a failure that nobody waited for, such as a promise's."""
+        error = context.get("exception")
+        if isinstance(error, Exception):
+            self._log.uncaught("pyflare", error, where=context.get("message", "a task"))
+        else:
+            loop.default_exception_handler(context)
 
     async def _stop(self, server: HttpServer, watcher: asyncio.Task[None] | None) -> None:
         if self._ready_file is not None:
@@ -115,7 +137,12 @@ class Session:
             watcher.cancel()
             await asyncio.wait([watcher])
         await server.stop()
-        await self._flare.close()
+        try:
+            await self._flare.close()
+        except* (StateError, OSError) as failures:
+            for failure in failures.exceptions:
+                self._log.error(str(failure))
+            self._exit_code = 1
 
     def _rules(self) -> dict[str, Any]:
         return self._flare.rules(
@@ -163,6 +190,14 @@ class Session:
         """A reload may have replaced workers or changed their routes."""
         if self._application is not None:
             self._application.route(**self._rules())
+
+
+def _shown(path: Path) -> Path:
+    """Relative to the working directory where that is shorter."""
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path
 
 
 def _write_whole(path: Path, text: str) -> None:

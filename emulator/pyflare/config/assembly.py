@@ -102,6 +102,7 @@ def assemble(source: Source, request: Request, notices: Sequence[Diagnostic]) ->
             cwd=request.cwd,
             has_site="site" in raw,
             is_pages="pages_build_output_dir" in raw,
+            is_configured=source.path is not None or bool(raw),
         )
         check_start(start, report)
     secret_files = _read_secret_files(values, request)

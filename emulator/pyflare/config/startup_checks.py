@@ -26,6 +26,7 @@ class Start(NamedTuple):
     cwd: Path
     has_site: bool
     is_pages: bool
+    is_configured: bool
 
 
 def check_python_flag(main: Path | None, flags: tuple[str, ...], report: Report) -> None:
@@ -73,8 +74,10 @@ def _check_entry_point(start: Start, alone: Report) -> None:
             alone.error(
                 "Missing entry-point to Worker script or to assets directory",
                 hint='Set "main" in the configuration, for example "main": "src/entry.py", or '
-                "name the script on the command line. For a Worker of static files alone, set "
-                '"assets": {"directory": "./public"}.',
+                "name the script on the command line."
+                if start.is_configured
+                else f"No wrangler.json, wrangler.jsonc or wrangler.toml was found in {start.cwd} or "
+                "above it. Start in the project's folder, or name the file with -c.",
             )
         return
     shown = display_name(start.main, start.cwd)

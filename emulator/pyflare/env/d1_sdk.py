@@ -180,5 +180,16 @@ async def _result(result: StatementResult) -> JsDict:
     )
 
 
+for _function, _shown in (
+    (_all_result, "D1PreparedStatement.run"),
+    (_first_result, "D1PreparedStatement.first"),
+    (_raw_result, "D1PreparedStatement.raw"),
+    (_batch_result, "D1Database.batch"),
+    (_exec_result, "D1Database.exec"),
+):
+    # What a person meets in "coroutine ... was never awaited".
+    _function.__qualname__ = _shown
+
+
 def _without_rows(result: StatementResult) -> JsDict:
     return JsDict(success=True, meta=JsDict(result.meta.as_dict()), results=[])

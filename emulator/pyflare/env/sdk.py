@@ -19,9 +19,23 @@ class Environment(_EnvWrapper):  # type: ignore[misc]
     """``self.env`` of one event."""
 
     def _getattr_helper(self, name: str) -> Any:
-        binding = getattr(self._env, name)
+        try:
+            binding = getattr(self._env, name)
+        except AttributeError as error:
+            if not name.startswith("_"):
+                error.add_note(_known(name, self._env))
+            raise
         direct = getattr(binding, "_direct_wrapper", None)
         return super()._getattr_helper(name) if direct is None else direct()
+
+
+def _known(name: str, environment: JsObject) -> str:
+    from difflib import get_close_matches
+
+    names = sorted(vars(environment))
+    close = get_close_matches(name, names, 1)
+    listed = f"env has {', '.join(names)}" if names else "env is empty"
+    return f"{listed}; did you mean {close[0]}?" if close else f"{listed}."
 
 
 def wrap_environment(environment: JsObject) -> Any:

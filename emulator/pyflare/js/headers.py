@@ -217,9 +217,10 @@ class Headers(JsInstance, js_name="Headers"):
         items.sort(key=_first)
         return items
 
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        # Tuples rather than arrays: every framework walks the headers of every request.
-        return iter(self._sorted())
+    def __iter__(self) -> Iterator[list[str]]:
+        # Lists rather than arrays: every framework walks the headers of every request. Not tuples,
+        # which the SDK refuses to send to a binding (`get(key, onlyIf=headers)`).
+        return map(list, self._sorted())
 
     def entries(self) -> JsIterator:
         return iterate(JsArray.adopt(list(pair)) for pair in self._sorted())

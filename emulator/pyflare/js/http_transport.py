@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .error import Error, TypeError_
+from .error import Error
 from .promise import as_error
 from .request import Request
 from .response import Response
@@ -80,13 +80,9 @@ async def _in_task(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _httpx() -> Any:
-    try:
-        import httpx
-    except ImportError:
-        raise TypeError_(
-            "fetch() to the network needs the package httpx, which is not installed. Install it with: "
-            "pip install 'pyflare[fetch]'"
-        ) from None
+    # Only a worker that fetches pays for the import.
+    import httpx
+
     return httpx
 
 

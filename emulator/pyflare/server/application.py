@@ -136,8 +136,13 @@ class Application:
             headers, payload = settle(
                 headers, payload, method=method, automatic=response.encodeBody == "automatic"
             )
-        except (Exception, SystemExit) as error:
-            # sys.exit() in a handler is an error of the worker, not the end of the server.
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            # sys.exit() in a handler, or awaiting a task that the worker itself has cancelled, is an error of the
+            # worker: neither the end of the server nor the end of this task.
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
             await self._fail(error, worker, scope, send, inbound, body, began)
             return
         body.started = True
@@ -263,6 +268,12 @@ class Application:
         await receive()
         # A close before the handshake makes the host answer 403.
         await send({"type": "websocket.close", "code": 1011, "reason": "not supported"})
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody has asked for the end of the running task, as opposed to a cancellation of something in it."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 async def _cancel_on_disconnect(body: RequestBody, task: asyncio.Task[Any]) -> None:

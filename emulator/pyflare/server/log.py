@@ -122,8 +122,12 @@ class LogSink:
         """An exception that left a worker. ``where`` names the event if it was not a request: ``alarm``, ``queue``."""
         if self._level < _ERROR:
             return
-        from .tracebacks import describe, format_traceback
+        from .tracebacks import client_has_gone, describe, format_traceback
 
+        if client_has_gone(error):
+            # A closed tab is no failure of the worker, whatever was still being written to it.
+            self.debug(f"[{worker}] The client disconnected before its answer was complete.")
+            return
         name, message = describe(error)
         headline = f"Uncaught {name}: {message}" if message else f"Uncaught {name}"
         if where:

@@ -14,6 +14,8 @@ from typing import Final
 __all__ = ["Frame", "describe", "format_traceback", "user_frames"]
 
 #: Packages that belong to the runtime although they are installed beside the user's libraries.
+#: Frames of libraries between two of the user's own that are still shown.
+_MOST_BETWEEN: Final = 3
 _RUNTIME_PACKAGES: Final = ("workers", "asgi.py", "greenlet", "uvicorn")
 _MOST_FRAMES = 50
 _LINES_AROUND = 4
@@ -41,6 +43,19 @@ def describe(error: BaseException) -> tuple[str, str]:
         return type(error).__name__, f"<no message: its __str__ raised {type(failure).__name__}>"
 
 
+def client_has_gone(error: BaseException) -> bool:
+    """Whether an exception, or every one of a group, only says that the client of a response has disconnected."""
+    from pyflare.js.error import JsException
+
+    if isinstance(error, BaseExceptionGroup):
+        return all(client_has_gone(each) for each in error.exceptions)
+    return (
+        isinstance(error, JsException)
+        and error.name == "AbortError"
+        and error.message.startswith("The client disconnected")
+    )
+
+
 def format_traceback(error: BaseException, *, full: bool = False) -> str:
     """The plain Python traceback with its chain of causes; ``full`` keeps the runtime's frames."""
     summary = traceback.TracebackException.from_exception(error)
@@ -54,7 +69,7 @@ def format_traceback(error: BaseException, *, full: bool = False) -> str:
     text = text.replace("pyflare.js.error.JsException: ", "pyodide.ffi.JsException: ")
     if hidden:
         noun = "frame" if hidden == 1 else "frames"
-        text += f"({hidden} {noun} of the runtime not shown; --log-level debug shows them)\n"
+        text += f"({hidden} {noun} of the runtime and of frameworks not shown; --log-level debug shows them)\n"
     return text
 
 
@@ -90,9 +105,10 @@ def _parts(
 
 def _deliberate(kind: type[BaseException] | None) -> bool:
     """Whether errors of this class tell the user's mistake by themselves, without a frame of the user's."""
+    from pyflare.config.diagnostics import ConfigError
     from pyflare.js.error import JsException
 
-    return kind is not None and issubclass(kind, JsException | SyntaxError)
+    return kind is not None and issubclass(kind, JsException | SyntaxError | ConfigError)
 
 
 def _fold(stack: list[traceback.FrameSummary], *, deliberate: bool) -> list[traceback.FrameSummary]:
@@ -105,9 +121,23 @@ def _fold(stack: list[traceback.FrameSummary], *, deliberate: bool) -> list[trac
     if "user" not in kinds:
         return [] if deliberate else list(stack)
     first = kinds.index("user")
+    last = len(kinds) - 1 - kinds[::-1].index("user")
     return [
-        frame for frame, kind in zip(stack[first:], kinds[first:], strict=True) if kind != "runtime"
+        frame
+        for index, (frame, kind) in enumerate(zip(stack, kinds, strict=True))
+        if kind == "user"
+        or (kind == "library" and (index > last or (first < index and _few(kinds, index))))
     ]
+
+
+def _few(kinds: list[str], index: int) -> bool:
+    """Whether the frames of libraries around this one are so few that they help: a framework's dispatch is dozens."""
+    start = end = index
+    while start > 0 and kinds[start - 1] != "user":
+        start -= 1
+    while end < len(kinds) - 1 and kinds[end + 1] != "user":
+        end += 1
+    return kinds[start : end + 1].count("library") <= _MOST_BETWEEN
 
 
 @cache
@@ -120,6 +150,11 @@ def _places() -> tuple[tuple[str, ...], tuple[str, ...]]:
     standard = sysconfig.get_path("stdlib")
     runtime = (*packages, os.path.join(standard, "asyncio"), os.path.join(standard, "importlib"))
     return tuple(path + os.sep for path in runtime), (standard + os.sep,)
+
+
+def is_user_file(filename: str) -> bool:
+    """Whether code of this file is a person's own, not the runtime's and not a library's."""
+    return _kind(filename) == "user"
 
 
 @cache

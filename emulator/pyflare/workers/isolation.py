@@ -307,7 +307,7 @@ def _clash_text(clashes: Mapping[str, list[str]]) -> str:
             "these module names mean different modules, and the running event loop cannot switch "
             "between them:",
             *lines,
-            "Run the workers on pyflare's own event loop (pyflare.workers.loop.new_event_loop), or "
+            "Run them on a loop that can, with asyncio.Runner(loop_factory=flare.loop_factory), or "
             "rename the modules.",
         ]
     )

@@ -123,6 +123,10 @@ class Runtime:
         worker.define(definition)
         await worker.load()
 
+    def can_swap_here(self) -> bool:
+        """Whether the running loop swaps the modules of these workers."""
+        return self._swaps(asyncio.get_running_loop())
+
     def _swaps(self, loop: asyncio.AbstractEventLoop) -> bool:
         return isinstance(loop, SwitchingLoop) and loop.isolation is self.isolation
 

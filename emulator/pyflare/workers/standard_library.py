@@ -19,6 +19,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from pyflare.js.callbacks import console_sink
 from pyflare.workers.borrowed_loop import (
     BorrowedLoop,
     complete,
@@ -26,11 +27,14 @@ from pyflare.workers.borrowed_loop import (
     waiting_run_until_complete,
     worker_loop,
 )
-from pyflare.workers.current import current
+from pyflare.workers.current import WorkerScope, current
 from pyflare.workers.environ import EnvironOverlay
 from pyflare.workers.patches import Patches
 from pyflare.workers.suspend import can_run_sync, run_sync
 from pyflare.workers.third_party import ThirdPartyFinder
+
+_OWN_THREADS = "pyflare-"
+"""What the names of the emulator's own threads begin with."""
 
 
 class StandardLibrary:
@@ -214,11 +218,26 @@ def _sleep(original: Callable[[float], None]) -> Callable[[float], None]:
 def _thread_start(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def start(self: Any) -> None:
-        if current.get() is not None:
+        scope = current.get()
+        if scope is not None:
             self.run = functools.partial(contextvars.copy_context().run, self.run)
+            if not self.name.startswith(_OWN_THREADS):
+                _warn_of_thread(scope)
         original(self)
 
     return start
+
+
+def _warn_of_thread(scope: WorkerScope) -> None:
+    isolation = scope.space.isolation
+    if isolation is None or not isolation.swapping or "told of threads" in scope.data:
+        return
+    scope.data["told of threads"] = True
+    console_sink.get()(
+        "warn",
+        f"The Worker {scope.name!r} starts a thread. Production has none, and beside Workers with modules "
+        "of the same names an import in a thread may find another Worker's module.",
+    )
 
 
 def _submit(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from types import CoroutineType, TracebackType
 from typing import Any, TypeVar
 
+from pyflare.js.caches import CacheOpener, cache_opener
 from pyflare.js.error import Error, TypeError_
 from pyflare.js.response import Response
 from pyflare.js.semantics import Semantics, semantics
@@ -35,7 +36,7 @@ class WorkerDefinition:
 
     ``main_module``: name of the module that holds the handlers, imported from the root of ``space``;
     ``environment``: the raw ``env``; ``wrap_environment``: what the SDK's classes get of it, per event;
-    ``legacy_handlers``: whether module-level ``on_fetch`` counts.
+    ``legacy_handlers``: whether module-level ``on_fetch`` counts; ``open_cache``: what ``js.caches`` opens caches with.
     """
 
     name: str
@@ -46,6 +47,7 @@ class WorkerDefinition:
     wrap_environment: Callable[[JsObject], Any]
     semantics: Semantics
     legacy_handlers: bool = False
+    open_cache: CacheOpener | None = None
 
 
 class Globals:
@@ -70,6 +72,7 @@ class Worker:
         self._carriers = carriers
         self.define(definition)
         self._default: type | None = None
+        self._has_legacy_fetch = False
         self._capacity = 1
 
     def define(self, definition: WorkerDefinition) -> None:
@@ -86,6 +89,7 @@ class Worker:
         scope.namespaces = {"js": Globals(), "_cloudflare_compat_flags": definition.compat}
         scope.data["env"] = definition.environment
         scope.context.run(semantics.set, definition.semantics)
+        scope.context.run(cache_opener.set, definition.open_cache)
 
     async def load(self) -> None:
         """Import the main module, afresh if it was imported before, and find its entrypoints.
@@ -93,20 +97,28 @@ class Worker:
         A failure is kept in ``failure`` and raised by every event until the worker is loaded again.
         """
         try:
-            entrypoints = await self._carriers.drive(self._import(), self.scope.new_context())
-        except (Exception, SystemExit) as error:
-            self.failure = error
-            self._failed_at = error.__traceback__
+            entrypoints, has_legacy_fetch = await self._carriers.drive(
+                self._import(), self.scope.new_context()
+            )
+        except (Exception, SystemExit, KeyboardInterrupt) as error:
+            self.fail(error)
             return
         self.failure = None
         self.entrypoints = entrypoints
         self._default = entrypoints.default
+        self._has_legacy_fetch = has_legacy_fetch
         fetch = getattr(self._default, "fetch", None)
         self._capacity = 0 if fetch is None else positional_capacity(fetch, 4) - 1
 
-    async def _import(self) -> Entrypoints:
+    def fail(self, error: BaseException) -> None:
+        """Answer every event with this failure until the worker is loaded again."""
+        self.failure = error
+        self._failed_at = error.__traceback__
+
+    async def _import(self) -> tuple[Entrypoints, bool]:
         module = self.definition.space.reload(self.definition.main_module)
-        return find_entrypoints(module, legacy=self.definition.legacy_handlers)
+        found = find_entrypoints(module, legacy=self.definition.legacy_handlers)
+        return found, callable(getattr(module, "on_fetch", None))
 
     async def run(self, event: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine as one event: in a context of its own, where this worker is current and its modules are seen.
@@ -144,11 +156,26 @@ class Worker:
             result = self._legacy_fetch(request, event)
         if type(result) is CoroutineType or inspect.isawaitable(result):
             result = await result
-        return _as_response(result)
+        return self._as_response(result)
+
+    def _as_response(self, result: Any) -> Response:
+        if isinstance(result, Response):
+            return result
+        # The SDK's Response and FetchResponse; `js_response` is also what older code returns by hand.
+        wrapped = getattr(result, "js_response", None)
+        if isinstance(wrapped, Response):
+            return wrapped
+        error = TypeError_(_NOT_A_RESPONSE)
+        handler = "on_fetch" if self._default is None else "Default.fetch"
+        shown = "None" if result is None else f"a value of type {type(result).__name__}"
+        error.add_note(f"{handler} in {self._file} returned {shown}; return a Response.")
+        raise error
 
     def _legacy_fetch(self, request: Any, context: ExecutionContext) -> Any:
         if not self.definition.legacy_handlers:
-            raise Error(_NO_FETCH)
+            error = Error(_NO_FETCH)
+            error.add_note(self._what_is_there())
+            raise error
         handler = self.entrypoints.handlers.get("on_fetch")
         if handler is None:
             raise Error(
@@ -156,6 +183,22 @@ class Worker:
             )
         arguments = (request, self._environment, context)
         return handler(*arguments[: positional_capacity(handler, len(arguments))])
+
+    @property
+    def _file(self) -> str:
+        return f"{self.definition.main_module}.py"
+
+    def _what_is_there(self) -> str:
+        """Why no class answers requests, for the person who wrote the module."""
+        found = sorted(self.entrypoints.workers)
+        named = f"only {', '.join(found)}" if found else "no subclass of WorkerEntrypoint"
+        note = f"{self._file} has {named}; requests are answered by the subclass named Default."
+        if self._has_legacy_fetch:
+            note += (
+                " Its on_fetch counts only with a compatibility date before 2025-08-14"
+                " (or the flag disable_python_no_global_handlers)."
+            )
+        return note
 
     async def close(self, grace: float) -> None:
         """Give background work ``grace`` seconds to end, then stop it and synchronous code that still waits."""
@@ -171,13 +214,3 @@ class Worker:
 def _enter_event(event: ExecutionContext, timers: Timers) -> None:
     current_event.set(event)
     event_timers.set(timers)
-
-
-def _as_response(result: Any) -> Response:
-    if isinstance(result, Response):
-        return result
-    # The SDK's Response and FetchResponse; `js_response` is also what older code returns by hand.
-    wrapped = getattr(result, "js_response", None)
-    if isinstance(wrapped, Response):
-        return wrapped
-    raise TypeError_(_NOT_A_RESPONSE)

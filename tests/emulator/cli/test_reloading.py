@@ -92,12 +92,12 @@ def test_deleted_entry_does_not_end_the_process(edited: Any) -> None:
     project.answers("back")
 
 
-def test_broken_configuration_keeps_the_old_version(edited: Any) -> None:
+def test_broken_configuration_is_shown_until_it_is_mended(edited: Any) -> None:
     project = edited()
     whole = project.config.read_text()
     project.config.write_text("{ broken")
     project.running.until(lambda: "✘ [ERROR]" in project.running.err)
-    assert project.running.get() == (200, "one")
+    assert project.running.get()[0] == 500
     project.config.write_text(whole)
     project.entry.write_text(ANSWER.format(text="'two'"))
     project.answers("two")

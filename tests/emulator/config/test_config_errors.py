@@ -138,11 +138,18 @@ def test_a_file_in_another_encoding(project):
 
 
 def test_no_configuration_at_all(project):
-    assert str(project.error()) == shown(
-        """
-        Missing entry-point to Worker script or to assets directory
-        Set "main" in the configuration, for example "main": "src/entry.py", or name the script on the command line. For a Worker of static files alone, set "assets": {"directory": "./public"}.
-        """
+    assert str(project.error()) == (
+        "Missing entry-point to Worker script or to assets directory\n"
+        f"No wrangler.json, wrangler.jsonc or wrangler.toml was found in {project.root} or above it. "
+        "Start in the project's folder, or name the file with -c."
+    )
+
+
+def test_a_configuration_without_an_entry_point(project):
+    project.config(main=None)
+    assert str(project.error()).startswith(
+        "Missing entry-point to Worker script or to assets directory\n"
+        'Set "main" in the configuration, for example "main": "src/entry.py", or name the script'
     )
 
 

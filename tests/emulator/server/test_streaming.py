@@ -26,7 +26,7 @@ def streamed(chunks: AsyncIterator[bytes], **options: Any) -> Response:
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop turn until something has happened; the test's own time limit ends a wait in vain."""
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 (the conditions are many and have no event of their own)
+        while not condition():
             await asyncio.sleep(0.001)
 
 

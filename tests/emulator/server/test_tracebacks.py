@@ -25,7 +25,7 @@ def test_frames_below_the_users_call_are_counted_not_shown() -> None:
     text = format_traceback(caught(call_the_runtime_badly))
     assert "call_the_runtime_badly" in text
     assert "/pyflare/" not in text
-    assert "of the runtime not shown; --log-level debug shows them)" in text
+    assert "of the runtime and of frameworks not shown; --log-level debug shows them)" in text
 
 
 def test_full_traceback_has_them() -> None:

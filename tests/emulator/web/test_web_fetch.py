@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -355,17 +354,5 @@ def test_one_transport_serves_many_requests() -> None:
             for _ in range(3):
                 assert await (await fetch(server.url)).text() == "x"
         await transport.aclose()
-
-    run(test)
-
-
-def test_without_httpx_the_error_names_the_package_and_the_extra(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "httpx", None)
-
-    async def test() -> None:
-        with pytest.raises(JsException, match=r"httpx.*pip install 'pyflare\[fetch\]'"):
-            await fetch("http://127.0.0.1/")
 
     run(test)

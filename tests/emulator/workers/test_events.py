@@ -377,3 +377,65 @@ def test_javascript_modules_that_do_not_exist_are_an_import_error(
                 return Response(str(error))
     """
     assert get(run, tmp_path, source).text.startswith("Failed to import 'node:nothing'")
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("raise SystemExit(2)", "SystemExit: 2"),
+        ("raise asyncio.CancelledError('of its own')", "CancelledError: of its own"),
+        ("t = asyncio.ensure_future(asyncio.sleep(9)); t.cancel(); await t", "CancelledError"),
+    ],
+)
+def test_whatever_leaves_a_handler_is_an_answer_and_a_line_in_the_log(
+    run: Runner, tmp_path: Path, statement: str, shown: str
+) -> None:
+    source = f"""
+    import asyncio
+    from workers import Response, WorkerEntrypoint
+
+    class Default(WorkerEntrypoint):
+        async def fetch(self, request):
+            {statement}
+    """
+    answer = get(run, tmp_path, source)
+
+    assert answer.status == 500
+    assert shown in answer.text
+    assert "GET / 500" in run.out.text
+    assert "Uncaught" in run.err.text
+
+
+def test_a_module_that_raises_keyboard_interrupt_does_not_end_the_process(
+    run: Runner, tmp_path: Path
+) -> None:
+    assert "KeyboardInterrupt" in get(run, tmp_path, "raise KeyboardInterrupt").text
+
+
+def test_a_thread_beside_workers_of_the_same_names_is_warned_of_once(
+    run: Runner, tmp_path: Path
+) -> None:
+    source = """
+    import threading
+    from workers import Response, WorkerEntrypoint
+
+    class Default(WorkerEntrypoint):
+        async def fetch(self, request):
+            await self.env.DB.prepare("SELECT 1").run()
+            if request.url.endswith("thread"):
+                for _ in range(2):
+                    threading.Thread(target=lambda: None).start()
+            return Response("")
+    """
+    databases = [{"binding": "DB"}]
+    configs = [write_worker(tmp_path / name, source, d1_databases=databases) for name in "ab"]
+
+    async def program(flare: Any) -> Any:
+        await request(flare)
+        quiet = run.err.text
+        await request(flare, "/thread")
+        flare.log.flush()
+        return quiet, run.err.text.count("starts a thread")
+
+    assert run(program, *configs) == ("", 1)

@@ -1,0 +1,78 @@
+"""The directory in which the owners keep their files: made, locked, watched, and given back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from pyflare_bindings.lease import Lease, LeaseHeld
+
+if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
+__all__ = ["StateDirectory"]
+
+_LOOK_SECONDS: Final = 1.0
+
+
+class StateDirectory:
+    """A state directory that this process owns from :meth:`open` to :meth:`close`.
+
+    Args: ``path`` where it is, None for a private temporary one; ``private_parent`` whether the directory above it is
+    pyflare's own (``.pyflare``) and is kept out of version control.
+    """
+
+    def __init__(self, path: Path | None, *, private_parent: bool = False) -> None:
+        self._path = path
+        self._private_parent = private_parent
+        self._temporary: TemporaryDirectory[str] | None = None
+        self._lease: Lease | None = None
+
+    @property
+    def path(self) -> Path:
+        if self._path is None:
+            import tempfile
+
+            self._temporary = tempfile.TemporaryDirectory(prefix="pyflare-")
+            self._path = Path(self._temporary.name)
+        return self._path
+
+    def open(self) -> None:
+        """Make the directory and take its lock.
+
+        Raises LeaseHeld when another process has it, OSError when it cannot be made or written.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        if self._private_parent:
+            ignore = self.path.parent / ".gitignore"
+            if not ignore.exists():
+                ignore.write_text("*\n", encoding="utf-8")
+        self._lease = Lease.acquire(self.path)
+
+    async def watch(self, renewed: Callable[[], None], lost: Callable[[Exception], None]) -> None:
+        """Look every second whether the directory is still there, for ever.
+
+        When it was deleted it is made and locked anew, and ``renewed`` is called; ``lost`` when that fails, with
+        LeaseHeld where another process was faster.
+        """
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if self._lease is None or self._lease.held:
+                continue
+            self._lease.release()
+            try:
+                self.open()
+            except (LeaseHeld, OSError) as error:
+                lost(error)
+                return
+            renewed()
+
+    def close(self) -> None:
+        """Give the lock back; a temporary directory is removed."""
+        if self._lease is not None:
+            self._lease.release()
+            self._lease = None
+        if self._temporary is not None:
+            self._temporary.cleanup()

@@ -1,0 +1,62 @@
+"""A Worker that holds the event loop is named with file and line."""
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from pyflare.server import loop_watch
+from pyflare.server.loop_watch import LoopWatch
+
+
+def hold(seconds: float) -> None:
+    until = monotonic() + seconds
+    while monotonic() < until:
+        pass
+
+
+def watched(*holds: float) -> list[Any]:
+    told: list[Any] = []
+
+    async def run() -> None:
+        watch = LoopWatch(lambda *place: told.append(place))
+        watch.start()
+        for seconds in holds:
+            hold(seconds)
+            await asyncio.sleep(0.2)
+        watch.stop()
+
+    asyncio.run(run())
+    return told
+
+
+def test_the_innermost_line_of_a_persons_code_is_named_with_the_time() -> None:
+    ((seconds, file, _, function),) = watched(0.6)
+
+    assert (file, function) == (__file__, "hold")
+    assert 0.4 < seconds < 20
+
+
+def test_short_work_is_not_named() -> None:
+    assert watched(0.01, 0.01) == []
+
+
+def test_the_same_line_is_not_named_at_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One line, so that both samples are of the same place.
+    def one_line() -> None:
+        sum(range(40_000_000))
+
+    told: list[Any] = []
+
+    async def run() -> None:
+        watch = LoopWatch(lambda *place: told.append(place))
+        watch.start()
+        for _ in range(2):
+            one_line()
+            await asyncio.sleep(0.2)
+        watch.stop()
+
+    monkeypatch.setattr(loop_watch, "LIMIT_SECONDS", 0.1)
+    asyncio.run(run())
+    assert len(told) == 1
