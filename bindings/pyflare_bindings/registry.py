@@ -14,7 +14,10 @@ from .storage.sqlite import Durability
 
 # A kind's owner is imported when its first resource is asked for: a start pays for what it uses.
 if TYPE_CHECKING:
+    from .cache import CacheStore
     from .d1 import D1Database
+    from .kv import KVNamespace
+    from .r2 import R2Bucket
 
 
 class Owner(Protocol):
@@ -58,9 +61,49 @@ class BindingRegistry:
 
         return self._owner("d1", id, D1Database, partial(self._new_d1, id))
 
+    def kv(self, id: str) -> KVNamespace:
+        """The owner of the KV namespace `id`. Raises ClosedError after `close`."""
+        from .kv import KVNamespace
+
+        def create() -> KVNamespace:
+            path = self.layout.database("kv", id)
+            prepare = partial(self.layout.record, "kv", id, path)
+            return KVNamespace(id, path, self.clock, self.durability, prepare)
+
+        return self._owner("kv", id, KVNamespace, create)
+
+    def r2(self, id: str) -> R2Bucket:
+        """The owner of the R2 bucket `id`. Raises ClosedError after `close`."""
+        from .r2 import R2Bucket
+
+        def create() -> R2Bucket:
+            path = self.layout.database("r2", id)
+            prepare = partial(self.layout.record, "r2", id, path)
+            return R2Bucket(id, path, self.clock, self.durability, prepare)
+
+        return self._owner("r2", id, R2Bucket, create)
+
+    def caches(self) -> CacheStore:
+        """The owner of all caches of the Cache API. Raises ClosedError after `close`."""
+        from .cache import CacheStore
+
+        def create() -> CacheStore:
+            path = self.layout.database("cache", "caches")
+            prepare = partial(self.layout.record, "cache", "caches", path)
+            return CacheStore(path, self.clock, self.durability, prepare)
+
+        return self._owner("cache", "caches", CacheStore, create)
+
     def stored(self, kind: str) -> Iterator[StoredResource]:
         """The resources of a kind that have a file in the state directory."""
         return self.layout.stored(kind)
+
+    def check_files(self) -> None:
+        """Let every owner that can look whether its file is still there; one that lost it begins anew."""
+        for owner in self._owners.values():
+            check = getattr(owner, "check_file", None)
+            if check is not None:
+                check()
 
     async def close(self) -> None:
         """Close every owner, the youngest first.

@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from pyflare.config.diagnostics import ConfigError, Diagnostic
 from pyflare.config.kinds import Binding, BindingKind
+from pyflare.js.caches import Cache, CacheOpener
 from pyflare.js.value import JsObject
 from pyflare_bindings.registry import BindingRegistry
 
-__all__ = ["SUPPORTED", "make_environment", "refuse_unsupported"]
+__all__ = ["SUPPORTED", "make_cache_opener", "make_environment"]
 
 
 class _Named(Protocol):
@@ -26,6 +26,18 @@ def _d1(entry: _Named, registry: BindingRegistry) -> Any:
     from .d1_requests import Connection
 
     return D1Database._make(Connection(registry.d1(entry.local_id)))
+
+
+def _kv(entry: _Named, registry: BindingRegistry) -> Any:
+    from .kv import KvNamespace
+
+    return KvNamespace._make(registry.kv(entry.local_id))
+
+
+def _r2(entry: _Named, registry: BindingRegistry) -> Any:
+    from .r2 import R2Bucket
+
+    return R2Bucket._make(registry.r2(entry.local_id))
 
 
 def _variable(entry: Any, _registry: BindingRegistry) -> Any:
@@ -46,6 +58,8 @@ def _version_metadata(_entry: Any, _registry: BindingRegistry) -> Any:
 
 _FACES: dict[BindingKind, Callable[[Any, BindingRegistry], Any]] = {
     BindingKind.D1: _d1,
+    BindingKind.KV: _kv,
+    BindingKind.R2: _r2,
     BindingKind.VERSION_METADATA: _version_metadata,
     BindingKind.VAR: _variable,
     BindingKind.SECRET: _variable,
@@ -55,25 +69,25 @@ _FACES: dict[BindingKind, Callable[[Any, BindingRegistry], Any]] = {
 SUPPORTED = frozenset(_FACES)
 
 
-def refuse_unsupported(worker: str, bindings: Iterable[Binding]) -> None:
-    """Raise :class:`ConfigError` that names every binding of a kind without a face."""
-    refused = [
-        Diagnostic(
-            "error",
-            f'Worker "{worker}": the binding "{binding.name}" ({binding.kind.friendly}, '
-            f'"{binding.kind}") is not supported by this version of pyflare.',
-            position=getattr(binding.entry, "position", None),
-            hint="Remove it from the configuration, or keep it in an environment that is not run with pyflare.",
-        )
-        for binding in bindings
-        if binding.kind not in _FACES
-    ]
-    if refused:
-        raise ConfigError(refused)
-
-
 def make_environment(bindings: Iterable[Binding], registry: BindingRegistry) -> JsObject:
     """The worker's ``env`` as a JavaScript object. Later entries win, as a secret does over a variable."""
     return JsObject.adopt(
         {binding.name: _FACES[binding.kind](binding.entry, registry) for binding in bindings}
     )
+
+
+def make_cache_opener(registry: BindingRegistry) -> CacheOpener:
+    """What ``js.caches`` opens caches with; nothing of it is loaded before a worker asks for a cache."""
+    default: Cache | None = None
+
+    def open_cache(name: str | None) -> Cache:
+        from . import cache
+
+        nonlocal default
+        if name is not None:
+            return cache.open_cache(registry, name)
+        if default is None:
+            default = cache.open_cache(registry, None)
+        return default
+
+    return open_cache

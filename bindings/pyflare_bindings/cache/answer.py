@@ -1,0 +1,127 @@
+"""What a look-up answers: a stored response, a part of it, or that the asker has it already."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from typing import Final, NamedTuple
+
+from ..storage.blobs import BlobReader
+from .conditions import is_not_modified
+from .entries import StoredResponse
+from .ranges import ByteRange, parse_range
+
+__all__ = ["Answer", "Conditions", "answer"]
+
+Pairs = list[tuple[bytes, bytes]]
+
+_HIT: Final = (b"cf-cache-status", b"HIT")
+_NO_BODY: Final = frozenset({101, 204, 205, 304})
+
+
+class Conditions(NamedTuple):
+    """The headers of a request that change what a look-up answers."""
+
+    range: str | None = None
+    if_none_match: str | None = None
+    if_modified_since: str | None = None
+
+
+class Answer(NamedTuple):
+    """A response: header pairs with lower-case names, and a body of `length` bytes.
+
+    The body is None where the status has none. As a stream it raises StateError when its file is
+    damaged or cannot be read.
+    """
+
+    status: int
+    headers: Pairs
+    body: bytes | AsyncIterator[bytes] | None
+    length: int
+
+
+def answer(
+    stored: StoredResponse, body: bytes | BlobReader, conditions: Conditions | None
+) -> Answer:
+    """Answer a look-up that found `stored`, whose `body` was read or opened."""
+    if conditions is not None:
+        special = _conditional(stored, body, conditions)
+        if special is not None:
+            return special
+    headers = [*stored.pairs, _HIT]
+    if stored.status in _NO_BODY:
+        return Answer(stored.status, headers, None, 0)
+    whole = body if isinstance(body, bytes) else body.chunks()
+    return Answer(stored.status, headers, whole, stored.size)
+
+
+def _conditional(
+    stored: StoredResponse, body: bytes | BlobReader, conditions: Conditions
+) -> Answer | None:
+    # As production does: without a Content-Length there are no ranges.
+    ranged = conditions.range is not None and "content-length" in stored.headers
+    ranges: Sequence[ByteRange] = ()
+    if ranged:
+        found = parse_range(conditions.range or "", stored.size)
+        if found is None:
+            unsatisfied = (b"content-range", b"bytes */%d" % stored.size)
+            return Answer(416, [unsatisfied, _HIT], b"", 0)
+        ranges = found
+    if is_not_modified(stored.headers, conditions.if_none_match, conditions.if_modified_since):
+        return Answer(304, [*_without(stored, "content-length"), _HIT], None, 0)
+    if len(ranges) == 1:
+        return _part(stored, body, ranges[0])
+    return _parts(stored, body, ranges) if ranges else None
+
+
+def _without(stored: StoredResponse, *names: str) -> Pairs:
+    return [pair for pair in stored.pairs if pair[0].decode() not in names]
+
+
+def _part(stored: StoredResponse, body: bytes | BlobReader, part: ByteRange) -> Answer:
+    headers = [
+        *_without(stored, "content-length"),
+        (b"content-range", _content_range(part, stored.size)),
+        (b"content-length", b"%d" % part.size),
+        _HIT,
+    ]
+    if isinstance(body, bytes):
+        return Answer(206, headers, body[part.first : part.last + 1], part.size)
+    return Answer(206, headers, body.chunks(part.first, part.size), part.size)
+
+
+def _parts(stored: StoredResponse, body: bytes | BlobReader, ranges: Sequence[ByteRange]) -> Answer:
+    boundary = f"pyflare-boundary-{secrets.token_hex(16)}".encode()
+    content_type = stored.headers.get("content-type", "application/octet-stream").encode()
+    heads = [
+        b"--%s\r\nContent-Type: %s\r\nContent-Range: %s\r\n\r\n"
+        % (boundary, content_type, _content_range(part, stored.size))
+        for part in ranges
+    ]
+    end = b"--%s--" % boundary
+    length = sum(map(len, heads)) + sum(part.size + 2 for part in ranges) + len(end)
+    headers = [
+        *_without(stored, "content-length", "content-type"),
+        (b"content-type", b"multipart/byteranges; boundary=%s" % boundary),
+        (b"content-length", b"%d" % length),
+        _HIT,
+    ]
+    return Answer(206, headers, _stream_of_parts(body, ranges, heads, end), length)
+
+
+async def _stream_of_parts(
+    body: bytes | BlobReader, ranges: Sequence[ByteRange], heads: list[bytes], end: bytes
+) -> AsyncIterator[bytes]:
+    for head, part in zip(heads, ranges, strict=True):
+        yield head
+        if isinstance(body, bytes):
+            yield body[part.first : part.last + 1]
+        else:
+            async for chunk in body.chunks(part.first, part.size):
+                yield chunk
+        yield b"\r\n"
+    yield end
+
+
+def _content_range(part: ByteRange, size: int) -> bytes:
+    return b"bytes %d-%d/%d" % (part.first, part.last, size)

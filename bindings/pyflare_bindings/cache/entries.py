@@ -1,0 +1,55 @@
+"""A response in a cache."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+__all__ = ["StoredResponse"]
+
+
+class StoredResponse:
+    """A response as it is kept: `body` where it is small, else the `blob` of `size` bytes.
+
+    `headers` are by lower-case name and `pairs` the same as they go on the wire; `expires` is in
+    seconds since the epoch.
+    """
+
+    __slots__ = ("blob", "body", "expires", "headers", "pairs", "size", "status")
+
+    def __init__(
+        self,
+        status: int,
+        headers: Mapping[str, str],
+        expires: float,
+        size: int,
+        body: bytes | None,
+        blob: str | None,
+    ) -> None:
+        self.status = status
+        self.headers = headers
+        self.pairs = [
+            (name.encode(), value.encode(errors="replace")) for name, value in headers.items()
+        ]
+        self.expires = expires
+        self.size = size
+        self.body = body
+        self.blob = blob
+
+    @classmethod
+    def from_row(
+        cls,
+        status: int,
+        headers: str,
+        expires: float,
+        size: int,
+        body: bytes | None,
+        blob: str | None,
+    ) -> StoredResponse:
+        """From what the database holds; `headers` is a JSON object."""
+        return cls(status, json.loads(headers), expires, size, body, blob)
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 1000 + self.size + 4 * sum(len(name) + len(value) for name, value in self.pairs)

@@ -1,0 +1,99 @@
+"""The files of one bucket: its rows, and the blobs that are too large for a row."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from ..storage.blobs import BlobStore
+from ..storage.errors import StateError, state_error
+from ..storage.row_file import Execute, RowFile
+from ..storage.sqlite import Durability
+from .rows import SCHEMA, Row
+
+_log = logging.getLogger(__name__)
+
+_REFERRED = "SELECT blob FROM objects WHERE blob IS NOT NULL UNION ALL SELECT blob FROM parts"
+
+T = TypeVar("T")
+
+
+class BucketFiles:
+    """Reads, and writes that are done as a whole or not at all.
+
+    In: `path` of the database, beside which the blobs get a directory of the same name.
+    """
+
+    __slots__ = ("_rows", "_sweep", "blobs")
+
+    def __init__(
+        self, path: Path, durability: Durability, prepare_file: Callable[[], None]
+    ) -> None:
+        self.blobs = BlobStore(path.with_suffix(".blobs"), durability)
+        self._rows = RowFile(path, durability, SCHEMA, prepare_file)
+        self._sweep: asyncio.Task[None] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether `read` and `write` can be used; otherwise `open` has to be awaited first."""
+        return self._rows.is_open
+
+    async def open(self) -> None:
+        """Open the files. Raises StateError naming the file at fault, and ClosedError."""
+        await self._rows.open()
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().create_task(self._remove_orphans())
+
+    def read(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Row]:
+        """All rows of a SELECT. Raises StateError."""
+        try:
+            return self._rows.read(sql, parameters).fetchall()
+        except apsw.Error as error:
+            raise self._rows.failure(error) from error
+
+    async def write(self, change: Callable[[Execute], T], committed: Callable[[T], object]) -> T:
+        """Run `change` in a transaction; what it raises undoes it and is raised.
+
+        Out: what it returns, once committed. `committed` has been called with it by then, also
+        when the caller has been cancelled meanwhile.
+        """
+        return await self._rows.write(change, committed, atomic=True)
+
+    async def close(self) -> None:
+        """Finish what is being written, swept and removed, and close the files."""
+        try:
+            if self._sweep is not None:
+                await asyncio.wait([self._sweep])
+            await self._rows.close()
+        finally:
+            await self.blobs.close()
+
+    async def _remove_orphans(self) -> None:
+        # What is written from now on has names of its own, which the sweep leaves alone.
+        try:
+            if not self.blobs.directory.exists():
+                return
+            known = await asyncio.wrap_future(self.blobs.submit(self._referred_blobs))
+            removed = await self.blobs.sweep(known)
+        except StateError as error:
+            _log.warning("%s", error)
+            return
+        if removed:
+            _log.info("%s: removed %d unfinished files", self.blobs.directory, removed)
+
+    def _referred_blobs(self) -> set[str]:
+        path = self._rows.path
+        try:
+            connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+            try:
+                connection.set_busy_timeout(10_000)
+                return {blob for (blob,) in connection.execute(_REFERRED)}
+            finally:
+                connection.close(force=True)
+        except apsw.Error as error:
+            raise state_error(path, error) from error

@@ -1,0 +1,226 @@
+"""Bodies of values as files under random names.
+
+A blob is written once and never changed: to a temporary name, with fsync, then renamed. The row
+that refers to it commits afterwards, so a committed row always has its whole blob, and what a
+crash leaves behind is a file that no row knows, which `sweep` removes at the next start. A name
+never holds anything of a user's key.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import secrets
+import threading
+from collections.abc import Callable, Container, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from .blob_errors import DamagedBlobError, blob_error, missing_blob, wrong_size
+from .blob_reader import BlobChunks, BlobReader
+from .blob_writer import Blob, BlobWriter
+from .errors import ClosedError
+from .sqlite import Durability
+
+__all__ = ["Blob", "BlobChunks", "BlobReader", "BlobStore", "BlobWriter", "DamagedBlobError"]
+
+_log = logging.getLogger(__name__)
+
+# Enough that a slow fsync of one blob does not hold up the others.
+_THREADS = 4
+_HASHING_THREADS = 2
+_NAME = re.compile(r"[0-9a-f]{8}-[0-9a-f]{32}", re.ASCII)
+_NAME_OR_PART = re.compile(_NAME.pattern + r"(\.part)?", re.ASCII)
+
+T = TypeVar("T")
+
+
+class BlobStore:
+    """The blobs of one owner, in one directory.
+
+    In: `directory`, created with the first blob; `durability`: at `machine` a blob's name is
+    durable too before `commit` returns, at `process` only its content. Its threads start when
+    they are first needed. One process, and in it one store, uses the directory.
+    """
+
+    __slots__ = (
+        "_closed",
+        "_dead",
+        "_durability",
+        "_executor",
+        "_hashing",
+        "_jobs",
+        "_lock",
+        "_pins",
+        "_run",
+        "directory",
+    )
+
+    def __init__(self, directory: Path, durability: Durability = "process") -> None:
+        self.directory = directory
+        self._durability = durability
+        # Names of this run start alike, so that a sweep leaves what is being written alone.
+        self._run = secrets.token_hex(4)
+        self._executor: ThreadPoolExecutor | None = None
+        self._hashing: ThreadPoolExecutor | None = None
+        self._jobs: set[Future[object]] = set()
+        self._pins: dict[str, int] = {}
+        self._dead: set[str] = set()
+        # Re-entrant, for a reader may be collected as garbage inside of it, and on any thread.
+        self._lock = threading.RLock()
+        self._closed = False
+
+    def writer(self, hashes: Iterable[str] = ()) -> BlobWriter:
+        """A writer for a new blob; no file exists before the first bytes are written.
+
+        In: `hashes`, names as in hashlib, computed while the bytes arrive.
+        """
+        id = f"{self._run}-{secrets.token_hex(16)}"
+        return BlobWriter(self, id, self.directory / id, hashes)
+
+    def open(self, id: str, size: int) -> BlobReader:
+        """A reader of a blob; it may be deleted meanwhile, and the reader goes on.
+
+        To be called in the same turn of the event loop that read the row. Raises
+        DamagedBlobError when the file is missing or has not `size` bytes.
+        """
+        path = self._path(id)
+        try:
+            found = os.stat(path).st_size
+        except OSError as error:
+            raise blob_error(path, error) from error
+        if found != size:
+            raise wrong_size(path, size, found)
+        return self.pin(id, size)
+
+    def pin(self, id: str, size: int) -> BlobReader:
+        """Like `open`, but what is wrong with the file shows when it is first read."""
+        path = self._path(id)
+        with self._lock:
+            self._pins[id] = self._pins.get(id, 0) + 1
+        return BlobReader(self, id, path, size)
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """Remove blobs that no row refers to any more, each once its last reader is done.
+
+        Happens on a thread; nobody has to wait. What fails is logged and swept later.
+        """
+        now = []
+        with self._lock:
+            for id in ids:
+                if id in self._pins:
+                    self._dead.add(id)
+                else:
+                    now.append(self._path(id))
+        if now:
+            self.submit_removal(partial(self._remove_now, now))
+
+    async def sweep(self, known: Container[str]) -> int:
+        """Remove the files of earlier runs that no row knows; gives their number.
+
+        In: `known`, the ids of all rows, read from the database after this store was made.
+        Raises StateError when the directory cannot be read.
+        """
+        return await asyncio.wrap_future(self.submit(partial(self._sweep_now, known)))
+
+    async def close(self) -> None:
+        """Finish what is being written and removed. Readers that are open fail afterwards."""
+        self._closed = True
+        while self._jobs:
+            await asyncio.wait([asyncio.wrap_future(job) for job in list(self._jobs)])
+        executors = (self._executor, self._hashing)
+        self._executor = self._hashing = None
+        for executor in executors:
+            if executor is not None:
+                executor.shutdown()
+
+    # For writers and readers
+
+    def submit(self, job: Callable[[], T]) -> Future[T]:
+        """Do a job on a thread. Raises ClosedError after `close`."""
+        with self._lock:
+            if self._executor is None:
+                if self._closed:
+                    raise ClosedError(f"{self.directory}: this blob store has been closed")
+                self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="pyflare-blobs")
+            future = self._executor.submit(job)
+            self._jobs.add(future)  # type: ignore[arg-type]
+        future.add_done_callback(self._jobs.discard)
+        return future
+
+    def submit_hashing(self, job: Callable[[], None]) -> Future[None]:
+        """Hash beside the writing; these threads never wait for others."""
+        with self._lock:
+            if self._hashing is None:
+                self._hashing = ThreadPoolExecutor(
+                    _HASHING_THREADS, thread_name_prefix="pyflare-blob-hashes"
+                )
+            return self._hashing.submit(job)
+
+    def submit_removal(self, job: Callable[[], None]) -> Future[None] | None:
+        """Do a job on a thread, or leave it to the next sweep when the store has been closed."""
+        try:
+            return self.submit(job)
+        except RuntimeError:
+            return None
+
+    def unpin(self, id: str) -> None:
+        """A reader is done."""
+        with self._lock:
+            left = self._pins[id] - 1
+            if left:
+                self._pins[id] = left
+                return
+            del self._pins[id]
+            if id not in self._dead:
+                return
+            self._dead.remove(id)
+        self.submit_removal(partial(self._remove_now, [self.directory / id]))
+
+    def sync_directory(self) -> None:
+        """Make the names in the directory durable, where a power cut counts."""
+        if self._durability == "machine":
+            descriptor = os.open(self.directory, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def log_failed_removal(self, path: Path, error: OSError) -> None:
+        """Tell a person about a file that stays until the next sweep."""
+        _log.warning("%s", blob_error(path, error))
+
+    def _path(self, id: str) -> Path:
+        if _NAME.fullmatch(id) is None:
+            # Only a damaged or foreign database has such a row.
+            raise missing_blob(self.directory / repr(id))
+        return self.directory / id
+
+    def _remove_now(self, paths: list[Path]) -> None:
+        for path in paths:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                self.log_failed_removal(path, error)
+
+    def _sweep_now(self, known: Container[str]) -> int:
+        removed = 0
+        try:
+            with os.scandir(self.directory) as entries:
+                for entry in entries:
+                    name = entry.name
+                    if _NAME_OR_PART.fullmatch(name) is None or name.startswith(self._run):
+                        continue
+                    if name in known or name in self._dead or name in self._pins:
+                        continue
+                    os.unlink(entry.path)
+                    removed += 1
+        except FileNotFoundError:
+            return removed
+        except OSError as error:
+            raise blob_error(self.directory, error) from error
+        return removed

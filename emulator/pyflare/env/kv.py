@@ -1,0 +1,168 @@
+"""``env.KV`` as JavaScript sees it: the KV binding over the one owner of the namespace.
+
+Source: https://developers.cloudflare.com/kv/api/ and workerd ``src/workerd/api/kv.c++``
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyflare.js.array import JsArray
+from pyflare.js.buffer import ArrayBuffer
+from pyflare.js.collections import JsMap
+from pyflare.js.error import SyntaxError_
+from pyflare.js.json import JSON
+from pyflare.js.promise import JsPromise, start
+from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish, jsnull
+from pyflare.js.webidl import integer, scalar_text, text
+from pyflare_bindings.kv import KVEntry, KVKey, KVNamespace
+from pyflare_bindings.kv.limits import MAX_LIST_KEYS, check_bulk_type
+
+from .kv_requests import (
+    PutOptions,
+    ReadOptions,
+    decoded,
+    failure,
+    fetch_entry,
+    key_text,
+    put_value,
+    succeed,
+    value_stream,
+)
+
+__all__ = ["KvNamespace"]
+
+
+class KvNamespace(JsInstance, js_name="KvNamespace"):
+    """The binding. Every method gives a promise, and what is wrong with its arguments rejects it."""
+
+    def __init__(self, owner: KVNamespace) -> None:
+        self._owner = owner
+
+    def get(self, key: Any = None, options: Any = None, *_: Any, **named: Any) -> JsPromise:
+        """The value, null when there is none; for an array of keys a map."""
+        options = named if options is None else options
+        if isinstance(key, JsArray | list | tuple):
+            return start(_get_many(self._owner, key, options, with_metadata=False))
+        return start(_get(self._owner, key, options))
+
+    def getWithMetadata(
+        self, key: Any = None, options: Any = None, *_: Any, **named: Any
+    ) -> JsPromise:
+        """``{value, metadata, cacheStatus}``; for an array of keys a map of ``{value, metadata}``."""
+        options = named if options is None else options
+        if isinstance(key, JsArray | list | tuple):
+            return start(_get_many(self._owner, key, options, with_metadata=True))
+        return start(_get_with_metadata(self._owner, key, options))
+
+    def put(
+        self, key: Any = None, value: Any = None, options: Any = None, *_: Any, **named: Any
+    ) -> JsPromise:
+        """Set value, expiry and metadata together."""
+        return start(_put(self._owner, key, value, named if options is None else options))
+
+    def list(self, options: Any = None, *_: Any, **named: Any) -> JsPromise:
+        """``{keys, list_complete, cursor, cacheStatus}``."""
+        return start(_list(self._owner, named if options is None else options))
+
+    def delete(self, key: Any = None, *_: Any) -> JsPromise:
+        """Remove a key, whether or not it is there."""
+        return start(_delete(self._owner, key))
+
+
+async def _get(owner: KVNamespace, key: Any, options: Any) -> Any:
+    wanted = ReadOptions.read(options)
+    entry = await fetch_entry(owner, key, wanted)
+    return jsnull if entry is None else await _value(entry, wanted)
+
+
+async def _get_with_metadata(owner: KVNamespace, key: Any, options: Any) -> JsObject:
+    wanted = ReadOptions.read(options)
+    entry = await fetch_entry(owner, key, wanted)
+    return JsObject.adopt(
+        {
+            "value": jsnull if entry is None else await _value(entry, wanted),
+            "metadata": jsnull if entry is None else _metadata(entry),
+            # Nothing is cached in front of the namespace, so there is no status to tell.
+            "cacheStatus": jsnull,
+        }
+    )
+
+
+async def _value(entry: KVEntry, wanted: ReadOptions) -> Any:
+    if wanted.type == "stream":
+        return value_stream(entry)
+    data = await wanted.bytes_of(entry)
+    return ArrayBuffer.adopt(data) if wanted.type == "arrayBuffer" else decoded(data, wanted.type)
+
+
+def _metadata(entry: KVEntry | KVKey) -> Any:
+    return jsnull if entry.metadata is None else JSON.parse(entry.metadata)
+
+
+async def _get_many(owner: KVNamespace, keys: Any, options: Any, *, with_metadata: bool) -> JsMap:
+    wanted = ReadOptions.read(options)
+    found = await succeed("GET_BULK", _entries(owner, list(map(scalar_text, keys)), wanted))
+    values = JsMap.empty()
+    for name, entry in found.items():
+        value = jsnull if entry is None else await _bulk_value(entry, wanted)
+        if with_metadata and entry is not None and value is not jsnull:
+            value = JsObject.adopt({"value": value, "metadata": _metadata(entry)})
+        values.set(name, value)
+    return values
+
+
+async def _entries(
+    owner: KVNamespace, keys: list[str], wanted: ReadOptions
+) -> dict[str, KVEntry | None]:
+    check_bulk_type(wanted.type)
+    return await owner.get_many(keys, wanted.cache_ttl)
+
+
+async def _bulk_value(entry: KVEntry, wanted: ReadOptions) -> Any:
+    data = await wanted.bytes_of(entry, "GET_BULK")
+    try:
+        return decoded(data, wanted.type)
+    except SyntaxError_:
+        raise failure(
+            "GET_BULK", 400, "At least one of the requested keys corresponds to a non-json value"
+        ) from None
+
+
+async def _put(owner: KVNamespace, key: Any, value: Any, options: Any) -> None:
+    await put_value(owner, key, value, PutOptions.read(options))
+
+
+async def _delete(owner: KVNamespace, key: Any) -> None:
+    await succeed("DELETE", owner.delete(key_text(key)))
+
+
+async def _list(owner: KVNamespace, options: Any) -> JsObject:
+    limit, prefix, cursor = (
+        None if is_nullish(options) else get_property(options, name)
+        for name in ("limit", "prefix", "cursor")
+    )
+    count = 0 if is_nullish(limit) else integer(limit)
+    request = owner.list(
+        "" if is_nullish(prefix) else scalar_text(prefix),
+        count if count > 0 else MAX_LIST_KEYS,
+        None if is_nullish(cursor) else text(cursor),
+    )
+    page = await succeed("GET", request)
+    listed = {
+        "keys": JsArray.adopt([_listed(key) for key in page.keys]),
+        "list_complete": page.cursor is None,
+    }
+    if page.cursor is not None:
+        listed["cursor"] = page.cursor
+    listed["cacheStatus"] = jsnull
+    return JsObject.adopt(listed)
+
+
+def _listed(key: KVKey) -> JsObject:
+    shown: dict[str, Any] = {"name": key.name}
+    if key.expires is not None:
+        shown["expiration"] = key.expires
+    if key.metadata is not None:
+        shown["metadata"] = _metadata(key)
+    return JsObject.adopt(shown)
