@@ -6,11 +6,11 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import d1, machine, over_http, startup
+from benchmarks import d1, machine, over_http, r2, startup
 from benchmarks.report import Report
 from benchmarks.servers import HERE, ServerFailed
 
-PARTS = ("http", "d1", "start")
+PARTS = ("http", "d1", "r2", "start")
 
 
 def _arguments() -> argparse.Namespace:
@@ -48,6 +48,8 @@ def main() -> int:
                     report.comparisons += d1.compare(
                         directory, durability=durability, quick=arguments.quick, say=_say
                     )
+            if "r2" in parts:
+                report.comparisons += r2.compare(directory, quick=arguments.quick, say=_say)
             if "http" in parts:
                 report.comparisons += over_http.compare(directory, quick=arguments.quick, say=_say)
         except ServerFailed as error:
