@@ -6,11 +6,11 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import d1, machine, over_http, r2, startup
+from benchmarks import cache, d1, kv, machine, over_http, r2, startup
 from benchmarks.report import Report
 from benchmarks.servers import HERE, ServerFailed
 
-PARTS = ("http", "d1", "r2", "start")
+PARTS = ("http", "d1", "r2", "kv", "cache", "start")
 
 
 def _arguments() -> argparse.Namespace:
@@ -50,6 +50,10 @@ def main() -> int:
                     )
             if "r2" in parts:
                 report.comparisons += r2.compare(directory, quick=arguments.quick, say=_say)
+            if "kv" in parts:
+                report.comparisons += kv.compare(directory, quick=arguments.quick, say=_say)
+            if "cache" in parts:
+                report.comparisons += cache.compare(directory, quick=arguments.quick, say=_say)
             if "http" in parts:
                 report.comparisons += over_http.compare(directory, quick=arguments.quick, say=_say)
         except ServerFailed as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,28 +27,52 @@ T = TypeVar("T")
 class BucketFiles:
     """Reads, and writes that are done as a whole or not at all.
 
-    In: `path` of the database, beside which the blobs get a directory of the same name.
+    In: `path` of the database. The blobs get a directory beside it, whose name the database knows:
+    a database that begins anew, because a damaged one was moved away, leaves the old one's blobs
+    alone, and finds them again when it is put back.
     """
 
-    __slots__ = ("_rows", "_sweep", "blobs")
+    __slots__ = ("_blobs", "_durability", "_opening", "_rows", "_sweep")
 
     def __init__(
         self, path: Path, durability: Durability, prepare_file: Callable[[], None]
     ) -> None:
-        self.blobs = BlobStore(path.with_suffix(".blobs"), durability)
+        self._durability = durability
         self._rows = RowFile(path, durability, SCHEMA, prepare_file)
+        self._blobs: BlobStore | None = None
+        self._opening = asyncio.Lock()
         self._sweep: asyncio.Task[None] | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether `read` and `write` can be used; otherwise `open` has to be awaited first."""
-        return self._rows.is_open
+        """Whether the others can be used; otherwise `open` has to be awaited first."""
+        return self._blobs is not None and self._rows.is_open
+
+    @property
+    def blobs(self) -> BlobStore:
+        """The contents that are too large for a row."""
+        assert self._blobs is not None
+        return self._blobs
 
     async def open(self) -> None:
         """Open the files. Raises StateError naming the file at fault, and ClosedError."""
-        await self._rows.open()
-        if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().create_task(self._remove_orphans())
+        if self.is_open:
+            return
+        async with self._opening:
+            await self._rows.open()
+            if self._blobs is None:
+                self._blobs = BlobStore(await self._blob_directory(), self._durability)
+                self._sweep = asyncio.get_running_loop().create_task(
+                    self._remove_orphans(self._blobs)
+                )
+
+    async def _blob_directory(self) -> Path:
+        ((number,),) = self.read("PRAGMA user_version")
+        if not number:
+            number = secrets.randbelow(2**31 - 1) + 1
+            await self._rows.write(lambda execute: execute(f"PRAGMA user_version = {number}"))
+        path = self._rows.path
+        return path.with_name(f"{path.stem}-{number:08x}.blobs")
 
     def read(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Row]:
         """All rows of a SELECT. Raises StateError."""
@@ -71,20 +96,21 @@ class BucketFiles:
                 await asyncio.wait([self._sweep])
             await self._rows.close()
         finally:
-            await self.blobs.close()
+            if self._blobs is not None:
+                await self._blobs.close()
 
-    async def _remove_orphans(self) -> None:
+    async def _remove_orphans(self, blobs: BlobStore) -> None:
         # What is written from now on has names of its own, which the sweep leaves alone.
         try:
-            if not self.blobs.directory.exists():
+            if not blobs.directory.exists():
                 return
-            known = await asyncio.wrap_future(self.blobs.submit(self._referred_blobs))
-            removed = await self.blobs.sweep(known)
+            known = await asyncio.wrap_future(blobs.submit(self._referred_blobs))
+            removed = await blobs.sweep(known)
         except StateError as error:
             _log.warning("%s", error)
             return
         if removed:
-            _log.info("%s: removed %d unfinished files", self.blobs.directory, removed)
+            _log.info("%s: removed %d unfinished files", blobs.directory, removed)
 
     def _referred_blobs(self) -> set[str]:
         path = self._rows.path

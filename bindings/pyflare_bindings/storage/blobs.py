@@ -50,6 +50,7 @@ class BlobStore:
     __slots__ = (
         "_closed",
         "_dead",
+        "_directory_is_durable",
         "_durability",
         "_executor",
         "_hashing",
@@ -63,6 +64,7 @@ class BlobStore:
     def __init__(self, directory: Path, durability: Durability = "process") -> None:
         self.directory = directory
         self._durability = durability
+        self._directory_is_durable = False
         # Names of this run start alike, so that a sweep leaves what is being written alone.
         self._run = secrets.token_hex(4)
         self._executor: ThreadPoolExecutor | None = None
@@ -184,11 +186,10 @@ class BlobStore:
     def sync_directory(self) -> None:
         """Make the names in the directory durable, where a power cut counts."""
         if self._durability == "machine":
-            descriptor = os.open(self.directory, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            _sync(self.directory)
+            if not self._directory_is_durable:
+                _sync(self.directory.parent)
+                self._directory_is_durable = True
 
     def log_failed_removal(self, path: Path, error: OSError) -> None:
         """Tell a person about a file that stays until the next sweep."""
@@ -224,3 +225,11 @@ class BlobStore:
         except OSError as error:
             raise blob_error(self.directory, error) from error
         return removed
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
