@@ -31,7 +31,10 @@ T = TypeVar("T")
 Execute = Callable[..., apsw.Cursor]
 
 _PAGES_BETWEEN_COPIES: Final = 4096
-_LOG_LIMITS_AT_MOST: Final = 4
+# Writes are held for a copy when the log is so many times as long, and during a copy when it is
+# longer still.
+_COPIES_BEFORE_HOLD: Final = 3
+_COPIES_AT_MOST: Final = 5
 _MAX_WAITING: Final = 10_000
 _GROUP_SIZE: Final = 256
 _INLINE_TURN_SECONDS: Final = 0.005
@@ -384,22 +387,32 @@ class RowFile:
             return
         if self._log_copying:
             # Writes come faster than they can be copied: they wait for the copy.
-            self._busy = self._wal_pages > _LOG_LIMITS_AT_MOST * self._limit
+            self._busy = self._wal_pages > _COPIES_AT_MOST * self._pages_between_copies
             return
         self._log_copying = True
-        # The bulk while writes go on, the rest with the writes held. Only then does SQLite begin
-        # the log anew; a steady stream of writes would let it grow for ever.
-        self._thread.run(lambda: copy_log(self.path), self._copy_rest)
-
-    def _copy_rest(self, _: bool) -> None:
-        self._busy = True
+        pages = self._wal_pages
 
         def copied(complete: bool) -> None:
-            self._busy = self._log_copying = False
-            self._note_copied(complete)
-            self._serve_waiting()
+            if complete and self._wal_pages == pages:
+                self._end_copy(complete)
+            elif self._wal_pages > _COPIES_BEFORE_HOLD * self._pages_between_copies:
+                self._copy_rest()
+            else:
+                self._log_copying = False
+                self._limit = self._wal_pages + self._pages_between_copies
 
+        # SQLite begins the log anew when all of it has been copied before a write. A steady stream
+        # of writes leaves no such moment, so that now and then they are held for one.
         self._thread.run(lambda: copy_log(self.path), copied)
+
+    def _copy_rest(self) -> None:
+        self._busy = True
+        self._thread.run(lambda: copy_log(self.path), self._end_copy)
+
+    def _end_copy(self, complete: bool) -> None:
+        self._busy = self._log_copying = False
+        self._note_copied(complete)
+        self._serve_waiting()
 
     def _note_copied(self, complete: bool) -> None:
         # Another program that reads the file can prevent it; then the next attempt comes later.
