@@ -15,7 +15,7 @@ class StoredResponse:
     seconds since the epoch.
     """
 
-    __slots__ = ("blob", "body", "expires", "headers", "pairs", "size", "status")
+    __slots__ = ("blob", "body", "expires", "headers", "pairs", "size", "status", "weight")
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class StoredResponse:
         self.size = size
         self.body = body
         self.blob = blob
+        self.weight = 1000 + size + 4 * sum([len(name) + len(value) for name, value in self.pairs])
 
     @classmethod
     def from_row(
@@ -48,8 +49,3 @@ class StoredResponse:
     ) -> StoredResponse:
         """From what the database holds; `headers` is a JSON object."""
         return cls(status, json.loads(headers), expires, size, body, blob)
-
-    @property
-    def weight(self) -> int:
-        """About how many bytes of memory it takes."""
-        return 1000 + self.size + 4 * sum(len(name) + len(value) for name, value in self.pairs)

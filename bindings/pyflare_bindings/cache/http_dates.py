@@ -50,4 +50,10 @@ def parse_http_date(text: str) -> int | None:
 
 def http_date(seconds: float) -> str:
     """A time since the epoch as HTTP writes it."""
+    return _written(int(seconds))
+
+
+# Times come in order and several a second.
+@lru_cache(maxsize=4)
+def _written(seconds: int) -> str:
     return formatdate(seconds, usegmt=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
@@ -50,8 +51,12 @@ _PUT: Final = (
     " expires = excluded.expires, status = excluded.status, headers = excluded.headers,"
     " size = excluded.size, blob = excluded.blob, body = excluded.body"
 )
+_ANY: Final = "SELECT 1 FROM entries WHERE cache = ? LIMIT 1"
 _DELETE: Final = "DELETE FROM entries WHERE cache = ? AND key = ? RETURNING blob, expires"
-_PURGE: Final = "DELETE FROM entries WHERE cache = ? RETURNING blob, expires"
+_PURGE: Final = (
+    "DELETE FROM entries WHERE id IN (SELECT id FROM entries WHERE cache = ? LIMIT 100)"
+    " RETURNING blob, expires"
+)
 
 Key = tuple[str, str]
 Row = tuple[str, str, float, int, str, int, str | None, bytes | None]
@@ -164,7 +169,12 @@ class CacheStore:
         """Remove all responses of a cache; gives how many had not expired."""
         if not self._files.is_open:
             await self._files.open()
-        return await self._remove(_PURGE, cache)
+        purged = 0
+        while self._files.one(_ANY, (cache,)) is not None:
+            # In batches, between which others have their turn.
+            purged += await self._remove(_PURGE, cache)
+            await asyncio.sleep(0)
+        return purged
 
     async def close(self) -> None:
         """Finish the writes at hand and close the files. Idempotent."""

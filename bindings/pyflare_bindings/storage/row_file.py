@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, TypeVar
 
 import apsw
 
@@ -22,13 +22,13 @@ from .errors import ClosedError, state_error
 from .owner_thread import OwnerThread
 from .row_connection import checkpoint, connect, copy_log
 from .sqlite import Durability, make_private_directory
+from .waiting_write import Execute, WaitingWrite
 
 __all__ = ["Execute", "OverloadedError", "RowFile"]
 
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Execute = Callable[..., apsw.Cursor]
 
 _PAGES_BETWEEN_COPIES: Final = 4096
 # Writes are held for a copy when the log is so many times as long, and during a copy when it is
@@ -42,40 +42,6 @@ _INLINE_TURN_SECONDS: Final = 0.005
 
 class OverloadedError(RuntimeError):
     """Too many writes wait for their turn."""
-
-
-class _Write(Generic[T]):
-    """A job that waits for its turn."""
-
-    __slots__ = ("answer", "atomic", "committed", "job", "outcome", "started")
-
-    def __init__(
-        self,
-        job: Callable[[Execute], T],
-        atomic: bool,
-        committed: Callable[[T], object] | None,
-    ) -> None:
-        self.job = job
-        self.atomic = atomic
-        self.committed = committed
-        self.started = False
-        self.answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-        self.outcome: T | Exception | None = None
-
-    def fail(self, error: Exception) -> None:
-        self.outcome = error
-        self.settle()
-
-    def settle(self) -> None:
-        outcome = self.outcome
-        if isinstance(outcome, Exception):
-            if not self.answer.done():
-                self.answer.set_exception(outcome)
-            return
-        if self.committed is not None:
-            self.committed(outcome)  # type: ignore[arg-type]
-        if not self.answer.done():
-            self.answer.set_result(outcome)  # type: ignore[arg-type]
 
 
 class RowFile:
@@ -132,7 +98,7 @@ class RowFile:
         self._reader: apsw.Connection | None = None
         self._writer: apsw.Connection | None = None
         self._write_now: Execute | None = None
-        self._waiting: deque[_Write[Any]] = deque()
+        self._waiting: deque[WaitingWrite[Any]] = deque()
         self._busy = False
         self._next_turn_booked = False
         self._log_copying = False
@@ -184,7 +150,7 @@ class RowFile:
             if committed is not None:
                 committed(result)
             return result
-        return await self._wait_for_turn(_Write(job, atomic, committed))
+        return await self._wait_for_turn(WaitingWrite(job, atomic, committed))
 
     def failure(self, error: apsw.Error) -> Exception:
         """The error that tells a person what is wrong with this file, or that it is closed."""
@@ -224,7 +190,7 @@ class RowFile:
             raise
         return result
 
-    async def _wait_for_turn(self, write: _Write[T]) -> T:
+    async def _wait_for_turn(self, write: WaitingWrite[T]) -> T:
         if self._closed:
             raise self._closed_error()
         if len(self._waiting) >= _MAX_WAITING:
@@ -288,7 +254,7 @@ class RowFile:
     # With the thread, at durability `machine`
 
     def _send_group(self) -> None:
-        group: list[_Write[Any]] = []
+        group: list[WaitingWrite[Any]] = []
         while self._waiting and len(group) < _GROUP_SIZE:
             write = self._waiting.popleft()
             if not write.answer.done():
@@ -306,7 +272,7 @@ class RowFile:
         self._busy = True
         self._thread.run(lambda: self._run_group(group), committed)
 
-    def _run_group(self, group: list[_Write[Any]]) -> None:
+    def _run_group(self, group: list[WaitingWrite[Any]]) -> None:
         writer = self._writer
         assert writer is not None
         execute = writer.cursor().execute
@@ -325,7 +291,9 @@ class RowFile:
         if self._wal_pages > self._limit:
             self._note_copied(checkpoint(writer, self.path))
 
-    def _run_member(self, writer: apsw.Connection, execute: Execute, write: _Write[Any]) -> None:
+    def _run_member(
+        self, writer: apsw.Connection, execute: Execute, write: WaitingWrite[Any]
+    ) -> None:
         if write.atomic:
             execute("SAVEPOINT job")
         try:
