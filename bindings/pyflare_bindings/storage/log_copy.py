@@ -39,6 +39,8 @@ class LogCopy:
         try:
             connection = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READWRITE)
             try:
+                # A connection that has not read yet does not know of the log, and would copy nothing.
+                connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
                 connection.wal_checkpoint()
             finally:
                 connection.close(force=True)
