@@ -198,7 +198,8 @@ class Pyflare:
 
     def _state_renewed(self) -> None:
         self.log.error(
-            f"The state directory {self._state.path} was deleted while in use. It begins anew, empty."
+            f"The state directory {self._state.path} was deleted while in use. Databases begin anew; "
+            "KV, R2 and caches refuse everything until pyflare is started again."
         )
         if self.registry is not None:
             self.registry.check_files()

@@ -176,6 +176,10 @@ class CacheStore:
             await asyncio.sleep(0)
         return purged
 
+    def check_file(self) -> None:
+        """See :meth:`pyflare_bindings.storage.row_file.RowFile.check_file`."""
+        self._files.check_file()
+
     async def close(self) -> None:
         """Finish the writes at hand and close the files. Idempotent."""
         self._hot.clear()

@@ -174,6 +174,10 @@ class KVNamespace:
             first = rows[-1][0] + b"\0"
             await asyncio.sleep(0)
 
+    def check_file(self) -> None:
+        """See :meth:`pyflare_bindings.storage.row_file.RowFile.check_file`."""
+        self._files.check_file()
+
     async def close(self) -> None:
         """Finish the writes at hand and close the files. Idempotent."""
         await self._files.close()

@@ -207,6 +207,10 @@ class R2Bucket:
             await self._files.open()
         return list_page(self._files.read, options, self._limits)
 
+    def check_file(self) -> None:
+        """See :meth:`pyflare_bindings.storage.row_file.RowFile.check_file`."""
+        self._files.check_file()
+
     async def close(self) -> None:
         """Finish what is being written and close the files."""
         await self._files.close()

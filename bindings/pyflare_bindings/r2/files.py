@@ -89,6 +89,10 @@ class BucketFiles:
         """
         return await self._rows.write(change, committed, atomic=True)
 
+    def check_file(self) -> None:
+        """See :meth:`pyflare_bindings.storage.row_file.RowFile.check_file`."""
+        self._rows.check_file()
+
     async def close(self) -> None:
         """Finish what is being written, swept and removed, and close the files."""
         try:

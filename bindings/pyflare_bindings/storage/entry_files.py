@@ -186,6 +186,10 @@ class EntryFiles:
 
         return await self._rows.write(remove, finish)
 
+    def check_file(self) -> None:
+        """See :meth:`pyflare_bindings.storage.row_file.RowFile.check_file`."""
+        self._rows.check_file()
+
     async def close(self) -> None:
         """Finish the writes at hand and close the files. Idempotent."""
         if self._closed:

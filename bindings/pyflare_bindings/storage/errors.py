@@ -25,11 +25,13 @@ class StateError(Exception):
 class FileGoneError(StateError):
     """A file in use was deleted or replaced under its owner; what it held cannot be kept any more."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, remedy: str = "The next request begins with what is there now"
+    ) -> None:
         super().__init__(
             path,
-            "this file was deleted or replaced while it was in use",
-            "Nothing of this request was kept; the next one begins with what is there now",
+            "this file was deleted or replaced while it was in use; nothing of this request was kept",
+            remedy,
         )
 
 

@@ -14,14 +14,14 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import apsw
 
-from .errors import ClosedError, state_error
+from .errors import ClosedError, FileGoneError, state_error
 from .owner_thread import OwnerThread
 from .row_connection import checkpoint, connect, copy_log
-from .sqlite import Durability, make_private_directory
+from .sqlite import Durability, file_identity, make_private_directory
 from .waiting_write import Execute, WaitingWrite
 
 __all__ = ["Execute", "OverloadedError", "RowFile"]
@@ -57,6 +57,7 @@ class RowFile:
         "_busy",
         "_closed",
         "_durability",
+        "_file",
         "_limit",
         "_log_copying",
         "_next_turn_booked",
@@ -106,6 +107,7 @@ class RowFile:
         self._limit = pages_between_copies
         self._wal_pages = 0
         self._closed = False
+        self._file: tuple[int, int] | None = None
 
     @property
     def is_open(self) -> bool:
@@ -152,6 +154,14 @@ class RowFile:
             return result
         return await self._wait_for_turn(WaitingWrite(job, atomic, committed))
 
+    def check_file(self) -> None:
+        """Look whether the file is still at its path; if not, everything is refused from here on.
+
+        What is in memory and in blobs belongs to the lost file, so that a restart is needed.
+        """
+        if self.is_open and file_identity(self.path) != self._file:
+            self.read = self._refuse_lost
+
     def failure(self, error: apsw.Error) -> Exception:
         """The error that tells a person what is wrong with this file, or that it is closed."""
         return self._closed_error() if self._closed else state_error(self.path, error)
@@ -170,6 +180,7 @@ class RowFile:
     # On the event loop
 
     def _run(self, execute: Execute, job: Callable[[Execute], T], atomic: bool) -> T:
+        self._ensure_in_place()
         try:
             return self._run_atomic(execute, job) if atomic else job(execute)
         except apsw.Error as error:
@@ -177,6 +188,15 @@ class RowFile:
         finally:
             if self._wal_pages > self._limit:
                 self._copy_log()
+
+    def _ensure_in_place(self) -> None:
+        # SQLite would go on writing into a deleted file, and acknowledge what nobody will see again.
+        if file_identity(self.path) != self._file:
+            self.read = self._refuse_lost
+            self._refuse_lost()
+
+    def _refuse_lost(self, *_: object) -> NoReturn:
+        raise FileGoneError(self.path, "Restart pyflare")
 
     def _run_atomic(self, execute: Execute, job: Callable[[Execute], T]) -> T:
         execute("BEGIN IMMEDIATE")
@@ -277,12 +297,13 @@ class RowFile:
         assert writer is not None
         execute = writer.cursor().execute
         try:
+            self._ensure_in_place()
             execute("BEGIN IMMEDIATE")
             for write in group:
                 self._run_member(writer, execute, write)
             execute("COMMIT")
-        except apsw.Error as error:
-            failure = state_error(self.path, error)
+        except (apsw.Error, FileGoneError) as error:
+            failure = error if isinstance(error, FileGoneError) else state_error(self.path, error)
             for write in group:
                 write.outcome = failure
             if writer.in_transaction:
@@ -335,6 +356,7 @@ class RowFile:
         except Exception as error:
             return error
         self._writer = writer
+        self._file = file_identity(self.path)
         self.read = reader.cursor().execute
         if self._durability == "process":
             self._write_now = writer.cursor().execute
