@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pyflare_bindings.clock import ManualClock
-from pyflare_bindings.kv import KVEntry, KVError, KVNamespace
+from pyflare_bindings.kv import KVEntry, KVError, KVNamespace, limits
 from pyflare_bindings.registry import BindingRegistry
 from pyflare_bindings.storage.errors import ClosedError, StateError
 
@@ -578,3 +578,9 @@ class TestIdentity:
         assert [kv.get(key) for key in keys] == [key.encode() * LARGE for key in keys]
         named = {path.name for path in kv.root.rglob("*")}
         assert not [name for name in named if any(key in name for key in keys if len(key) > 1)]
+
+
+@pytest.mark.parametrize("name", ["expiration", "expiration_ttl"])
+def test_a_time_beyond_every_date_is_refused(name: str) -> None:
+    with pytest.raises(KVError, match=f"Invalid {name} of {10**20}"):
+        limits.expiry(0.0, **{"expiration": None, "expiration_ttl": None, name: 10**20})

@@ -27,6 +27,11 @@ class KVEntry:
         content = self.content
         return content if isinstance(content, bytes) else await content.read()
 
+    def close(self) -> None:
+        """Let go of a value that is not read any further. Harmless for small ones, and twice."""
+        if not isinstance(self.content, bytes):
+            self.content.close()
+
     def chunks(self) -> AsyncIterator[bytes]:
         """The value as a stream."""
         content = self.content

@@ -56,6 +56,10 @@ def _too_long(encoded: bytes) -> KVError:
     )
 
 
+#: The last second that a JavaScript date can hold.
+_LATEST_SECONDS = 8_640_000_000_000
+
+
 def expiry(now: float, expiration: int | None, expiration_ttl: int | None) -> int | None:
     """When a value expires, in seconds since the epoch; None for never.
 
@@ -75,7 +79,7 @@ def expiry(now: float, expiration: int | None, expiration_ttl: int | None) -> in
                 f"Invalid expiration_ttl of {expiration_ttl}. "
                 f"Expiration TTL must be at least {MIN_EXPIRATION_SECONDS}.",
             )
-        return floor(now) + expiration_ttl
+        return _representable(floor(now) + expiration_ttl, "expiration_ttl", expiration_ttl)
     if expiration is not None:
         if expiration <= floor(now):
             raise KVError(
@@ -89,7 +93,16 @@ def expiry(now: float, expiration: int | None, expiration_ttl: int | None) -> in
                 f"Invalid expiration of {expiration}. Expiration times must be at least "
                 f"{MIN_EXPIRATION_SECONDS} seconds in the future.",
             )
-    return expiration
+        return _representable(expiration, "expiration", expiration)
+    return None
+
+
+def _representable(seconds: int, name: str, given: int) -> int:
+    if seconds > _LATEST_SECONDS:
+        raise KVError(
+            400, f"Invalid {name} of {given}. Please specify a time that a date can hold."
+        )
+    return seconds
 
 
 def check_metadata(metadata: str | None) -> None:

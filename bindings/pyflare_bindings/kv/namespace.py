@@ -99,7 +99,13 @@ class KVNamespace:
         if not self._files.is_open:
             await self._files.open()
         found = {key: self._look_up(each) for key, each in encoded.items()}
-        limits.check_bulk_size(sum(entry.size for entry in found.values() if entry is not None))
+        entries = [entry for entry in found.values() if entry is not None]
+        try:
+            limits.check_bulk_size(sum(entry.size for entry in entries))
+        except KVError:
+            for entry in entries:
+                entry.close()
+            raise
         return found
 
     async def put(

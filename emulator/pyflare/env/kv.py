@@ -92,7 +92,10 @@ async def _get_with_metadata(owner: KVNamespace, key: Any, options: Any) -> JsOb
 async def _value(entry: KVEntry, wanted: ReadOptions) -> Any:
     if wanted.type == "stream":
         return value_stream(entry)
-    data = await wanted.bytes_of(entry)
+    try:
+        data = await wanted.bytes_of(entry)
+    finally:
+        entry.close()
     return ArrayBuffer.adopt(data) if wanted.type == "arrayBuffer" else decoded(data, wanted.type)
 
 
@@ -120,7 +123,10 @@ async def _entries(
 
 
 async def _bulk_value(entry: KVEntry, wanted: ReadOptions) -> Any:
-    data = await wanted.bytes_of(entry, "GET_BULK")
+    try:
+        data = await wanted.bytes_of(entry, "GET_BULK")
+    finally:
+        entry.close()
     try:
         return decoded(data, wanted.type)
     except SyntaxError_:

@@ -80,6 +80,10 @@ def _string(holder: Any, name: str, dictionary: str) -> str | None:
     )
 
 
+#: The last instant that a JavaScript date can hold, in milliseconds.
+_LATEST_TIME: Final = 8.64e15
+
+
 def _time(holder: Any, name: str, dictionary: str) -> int | None:
     value = _field(holder, name)
     if value is None:
@@ -92,7 +96,7 @@ def _time(holder: Any, name: str, dictionary: str) -> int | None:
         milliseconds = value
     else:
         milliseconds = float("nan")
-    if milliseconds != milliseconds:
+    if not abs(milliseconds) <= _LATEST_TIME:
         raise TypeError_(
             f"Incorrect type for the '{name}' field on '{dictionary}': "
             "the provided value is not of type 'date'."
@@ -105,12 +109,21 @@ def _header(headers: Headers, name: str) -> str | None:
     return None if is_nullish(value) else value
 
 
+def _require_object(given: Any, name: str, kinds: str) -> None:
+    """Whatever has no fields would otherwise count as an object without any, and a condition be lost."""
+    if not isinstance(given, JsProxy | dict):
+        raise TypeError_(
+            f"Incorrect type for the '{name}' field on 'Options': the provided value is not of type '{kinds}'."
+        )
+
+
 def read_conditions(given: Any) -> Conditions | None:
     """``onlyIf``: an object, or Headers with ``If-*``."""
     if is_nullish(given):
         return None
     if isinstance(given, Headers):
         return _conditions_of_headers(given)
+    _require_object(given, "onlyIf", "Conditional or Headers")
     before = _time(given, "uploadedBefore", "Conditional")
     after = _time(given, "uploadedAfter", "Conditional")
     conditions = Conditions(
@@ -170,6 +183,7 @@ def read_range(given: Any) -> tuple[WantedRange | None, str | None]:
         return None, None
     if isinstance(given, Headers):
         return None, _header(given, "range")
+    _require_object(given, "range", "Range or Headers")
     offset = _count(given, "offset", "Starting offset", "range")
     length = _count(given, "length", "Length", "range")
     suffix = _count(given, "suffix", "Suffix", "suffix")
@@ -218,6 +232,7 @@ def _http_metadata(given: Any) -> HttpMetadata:
             **{field: _header(given, name) for field, name in _HEADER.items()},
             cache_expiry=int(milliseconds) if milliseconds == milliseconds else None,
         )
+    _require_object(given, "httpMetadata", "HttpMetadata or Headers")
     return HttpMetadata(
         **{field: _string(given, name, "HttpMetadata") for field, name in _NAME.items()},
         cache_expiry=_time(given, "cacheExpiry", "HttpMetadata"),
