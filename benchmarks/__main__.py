@@ -6,11 +6,11 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import cache, d1, kv, machine, over_http, r2, startup
+from benchmarks import cache, d1, events, kv, machine, over_http, r2, startup
 from benchmarks.report import Report
 from benchmarks.servers import HERE, ServerFailed
 
-PARTS = ("http", "d1", "r2", "kv", "cache", "start")
+PARTS = ("http", "d1", "r2", "kv", "cache", "events", "start")
 
 
 def _arguments() -> argparse.Namespace:
@@ -54,6 +54,8 @@ def main() -> int:
                 report.comparisons += kv.compare(directory, quick=arguments.quick, say=_say)
             if "cache" in parts:
                 report.comparisons += cache.compare(directory, quick=arguments.quick, say=_say)
+            if "events" in parts:
+                report.comparisons += events.compare(directory, quick=arguments.quick, say=_say)
             if "http" in parts:
                 report.comparisons += over_http.compare(directory, quick=arguments.quick, say=_say)
         except ServerFailed as error:

@@ -38,7 +38,8 @@ class Round:
     cpu: float
 
 
-def _measure(server: Server, request: str, expected: str, seconds: float) -> Round:
+def measure(server: Server, request: str, expected: str, seconds: float) -> Round:
+    """One round of `request` on every connection; each answer has to be `expected`. Raises `ServerFailed`."""
     load = Load(server.port, request, expected, CONNECTIONS, seconds)
     cpu = server.cpu_seconds()
     done = subprocess.run(
@@ -87,11 +88,11 @@ def compare(directory: Path, *, quick: bool, say: Callable[[str], None]) -> list
         for kind, request in (("hello", HELLO), ("echo", ECHO)):
             for server in servers:
                 expected = "Hello, World!" if kind == "hello" else _expected_echo(server)
-                _measure(server, request, expected, 0.5)
+                measure(server, request, expected, 0.5)
             for number in range(rounds):
                 for server in servers:
                     expected = "Hello, World!" if kind == "hello" else _expected_echo(server)
-                    measured = _measure(server, request, expected, seconds)
+                    measured = measure(server, request, expected, seconds)
                     found.setdefault((kind, server.name), []).append(measured)
                 say(f"{kind}: round {number + 1} of {rounds}")
     comparisons = []

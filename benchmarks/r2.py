@@ -225,13 +225,6 @@ def _streams(directory: Path, rounds: int, say: Callable[[str], None]) -> list[C
     ]
 
 
-def _highest_bytes(server: Server) -> int:
-    for line in Path(f"/proc/{server.process.pid}/status").read_text().splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1]) * 1024
-    return 0
-
-
 def _memory(directory: Path, size: int, say: Callable[[str], None]) -> list[Comparison]:
     directory.mkdir(parents=True)
     port = free_port()
@@ -247,10 +240,10 @@ def _memory(directory: Path, size: int, say: Callable[[str], None]) -> list[Comp
     with running("pyflare", pyflare_command(PROJECT, port, directory / "state"), port) as server:
         upload(server, 2)
         _download(server, 2 * MIB)
-        before = _highest_bytes(server)
+        before = server.highest_resident_bytes()
         upload(server, size // MIB)
         _download(server, size)
-        after = _highest_bytes(server)
+        after = server.highest_resident_bytes()
     say("R2 memory: done")
     return [
         Comparison(

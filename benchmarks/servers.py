@@ -30,13 +30,22 @@ class Server:
     process: subprocess.Popen[bytes]
     seconds_to_first_answer: float
 
-    def resident_bytes(self) -> int:
-        """Resident memory of the server's process, in bytes."""
+    def highest_resident_bytes(self) -> int:
+        """The most resident memory that the server's process has had so far, in bytes; 0 where it cannot be told."""
+        return self._status("VmHWM")
+
+    def _status(self, field: str) -> int:
         status = Path(f"/proc/{self.process.pid}/status")
         if status.exists():
             for line in status.read_text().splitlines():
-                if line.startswith("VmRSS:"):
+                if line.startswith(f"{field}:"):
                     return int(line.split()[1]) * 1024
+        return 0
+
+    def resident_bytes(self) -> int:
+        """Resident memory of the server's process, in bytes."""
+        if found := self._status("VmRSS"):
+            return found
         shown = subprocess.check_output(["ps", "-o", "rss=", "-p", str(self.process.pid)])
         return int(shown) * 1024
 

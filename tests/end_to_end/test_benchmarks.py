@@ -33,6 +33,16 @@ def run(output: Path, *arguments: str) -> str:
             "d1",
             ["D1 point select", "D1 insert", "D1 batch of 500 inserts", "D1 scan of 5000 rows"],
         ),
+        (
+            "events",
+            [
+                "trivial fetch event, no HTTP",
+                "FastAPI route through asgi.fetch",
+                "64 MB in and out",
+                "64 MB in and out",
+                "64 MB in and out, highest memory",
+            ],
+        ),
         ("start", ["start to first answer", "resident memory after 1000 requests"]),
     ],
 )
@@ -47,7 +57,7 @@ def test_a_part_prints_a_verdict_for_each_target_and_writes_every_round(
     for each in found["comparisons"]:
         assert len(each["pyflare"]) == len(each["baseline"]) > 1
         assert min(*each["pyflare"], *each["baseline"]) > 0
-        assert each["verdict"] in ("pass", "MISS")
+        assert each["verdict"] in (("pass", "MISS") if each["target"] else ("",))
         assert any(
             line.startswith(each["name"]) and line.endswith(each["verdict"])
             for line in printed.splitlines()

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
+from urllib.parse import unquote
 
+from httptools import parse_url
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 __all__ = ["OneWriteProtocol"]
@@ -23,6 +25,38 @@ class OneWriteProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(HoldingTransport(transport, self.loop))  # type: ignore[arg-type]
+
+    def _should_upgrade(self) -> bool:
+        if self._get_upgrade() != b"websocket":
+            return False
+        from pyflare.server.websocket_handshake import missing_part
+
+        # What is no complete handshake goes to the worker as the ordinary request that it is.
+        return missing_part(self.scope["method"], self.scope["headers"]) is None
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """The answer to the request says what is wrong with it."""
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over to a protocol that speaks WebSocket."""
+        # Imported by the first upgrade: most workers have none, and the start should not wait for it.
+        from pyflare.server.websocket_protocol import WebSocketProtocol
+
+        self.connections.discard(self)
+        target = parse_url(self.url)
+        path = unquote(target.path.decode("ascii"))
+        transport: Any = self.transport
+        scope = {
+            **self.scope,
+            "path": path,
+            "raw_path": target.path,
+            "query_string": target.query or b"",
+        }
+        state = self.server_state
+        protocol = WebSocketProtocol(self.app, scope, state.connections, state.tasks)
+        bare = transport.let_go()
+        protocol.connection_made(bare)
+        bare.set_protocol(protocol)
 
 
 class HoldingTransport:
@@ -48,6 +82,11 @@ class HoldingTransport:
         else:
             self._write(held)
             self._write(data)
+
+    def let_go(self) -> asyncio.Transport:
+        """Write what is held back, and give the transport itself."""
+        self._let_go()
+        return self._transport
 
     def _let_go(self) -> None:
         held = self._held

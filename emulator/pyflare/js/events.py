@@ -205,7 +205,7 @@ class EventTarget(JsInstance, js_name="EventTarget"):
     def _deliver(self, event: Event) -> None:
         attribute = getattr(self, f"on{event.type}", None)
         if callable(attribute):
-            _guarded(lambda: supervise(attribute(event)))
+            self._guard(lambda: supervise(attribute(event)))
         if self._listeners is None:
             return
         held = self._listeners.get(event.type, [])
@@ -217,7 +217,14 @@ class EventTarget(JsInstance, js_name="EventTarget"):
             if listener.once:
                 listener.removed = True
                 held.remove(listener)
-            _guarded(partial(listener.invoke, event))
+            self._guard(partial(listener.invoke, event))
+
+    def _guard(self, invocation: Callable[[], None]) -> None:
+        """Call one listener; what it raises is logged."""
+        try:
+            invocation()
+        except Exception as error:
+            report(error)
 
     def has_listeners(self, kind: str) -> bool:
         """Whether an event of that type would reach anybody."""
@@ -228,10 +235,3 @@ class EventTarget(JsInstance, js_name="EventTarget"):
 
 def _same(left: Any, right: Any) -> bool:
     return left is right or (type(left) is type(right) and bool(left == right))
-
-
-def _guarded(call: Callable[[], None]) -> None:
-    try:
-        call()
-    except Exception as error:
-        report(error)

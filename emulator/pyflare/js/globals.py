@@ -67,6 +67,8 @@ _MODULES: Final = {
     "url": "URL",
     "url_pattern": "URLPattern",
     "value": "Object=JsObject",
+    "websocket": "WebSocket",
+    "websocket_pair": "WebSocketPair",
     "weak": "FinalizationRegistry WeakMap WeakRef WeakSet",
     "writable": "WritableStream WritableStreamDefaultController",
     "writer": "WritableStreamDefaultWriter",

@@ -14,6 +14,7 @@ from .promise import as_error
 from .request import Request
 from .response import Response
 from .webidl import encode_text
+from .websocket_client import is_upgrade, open_websocket
 
 if TYPE_CHECKING:
     import httpx
@@ -36,6 +37,8 @@ class HttpTransport:
 
         Raises: Error "Network connection lost." when the other side cannot be reached, TypeError without httpx.
         """
+        if is_upgrade(request):
+            return await open_websocket(request)
         httpx = _httpx()
         if self._client is None:
             self._client = httpx.AsyncClient(timeout=None, follow_redirects=False)
@@ -67,7 +70,8 @@ async def send_once(request: Request) -> Response:
         await transport.aclose()
         raise
     source = response._source
-    assert isinstance(source, _AnswerBody)
+    if not isinstance(source, _AnswerBody):
+        return response
     source.transport = transport
     if source.length == 0:
         await source.cancel(None)

@@ -1,7 +1,10 @@
 """Promises: asyncio futures with ``then``, ``catch`` and ``finally_``, started eagerly.
 
 A promise's work runs whether or not anybody awaits it. :func:`start` runs a coroutine up to its first wait at once; if
-it finishes there, which is the common case for a binding call, the promise is born settled and no Task is made.
+it finishes there, which is the common case for a binding call, the promise is born settled and no Task is made. That
+first step runs in the caller's task and the rest in another, so it is for this package's own coroutines only:
+:func:`run` is for code of a worker, which may hold on to the task it begins in (``asyncio.timeout``, a ``TaskGroup``,
+anyio's cancel scopes).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import Any, TypeVar
 from .error import AggregateError, Error, JsException, TypeError_
 from .value import JsInstance, JsObject
 
-__all__ = ["JsPromise", "Promise", "begin", "rejected", "resolved", "settle", "start"]
+__all__ = ["JsPromise", "Promise", "begin", "rejected", "resolved", "run", "settle", "start"]
 
 T = TypeVar("T")
 
@@ -27,14 +30,14 @@ class JsPromise(asyncio.Future[Any]):
         onfulfilled: Callable[[Any], Any] | None = None,
         onrejected: Callable[[Any], Any] | None = None,
     ) -> JsPromise:
-        """Chain; a callback may be async and its result may itself be awaitable."""
-        return start(_then(self, onfulfilled, onrejected))
+        """Chain; a callback may be async and its result may itself be awaitable. It is never called at once."""
+        return run(_then(self, onfulfilled, onrejected))
 
     def catch(self, onrejected: Callable[[Any], Any]) -> JsPromise:
         return self.then(None, onrejected)
 
     def finally_(self, onfinally: Callable[[], Any]) -> JsPromise:
-        return start(_finally(self, onfinally))
+        return run(_finally(self, onfinally))
 
 
 async def _then(
@@ -84,8 +87,17 @@ def rejected(error: BaseException) -> JsPromise:
     return promise
 
 
+def run(coroutine: Coroutine[Any, Any, Any]) -> JsPromise:
+    """Run a coroutine in a Task of its own, from its first step on, and give the promise of its result."""
+    loop = asyncio.get_running_loop()
+    return _promise_of(loop.create_task(coroutine), loop)
+
+
 def start(coroutine: Coroutine[Any, Any, Any]) -> JsPromise:
-    """Run a coroutine to its first wait now, the rest in a supervised task, and give the promise of its result."""
+    """Run a coroutine to its first wait now, the rest in a supervised task, and give the promise of its result.
+
+    Nothing may look at the current task before the first wait.
+    """
     try:
         waiting = coroutine.send(None)
     except StopIteration as finished:
@@ -101,8 +113,11 @@ def start(coroutine: Coroutine[Any, Any, Any]) -> JsPromise:
 
 def _continue(coroutine: Coroutine[Any, Any, Any], waiting: Any) -> JsPromise:
     loop = asyncio.get_running_loop()
+    return _promise_of(loop.create_task(_Rest(coroutine, waiting).run()), loop)
+
+
+def _promise_of(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop) -> JsPromise:
     promise = JsPromise(loop=loop)
-    task = loop.create_task(_Rest(coroutine, waiting).run())
 
     def finish(done: asyncio.Task[Any]) -> None:
         if promise.done():
@@ -213,7 +228,7 @@ class Promise(JsInstance, js_name="Promise"):
     def resolve(value: Any = None) -> Any:
         if isinstance(value, asyncio.Future):
             return value
-        return start(settle(value))
+        return run(settle(value)) if inspect.isawaitable(value) else resolved(value)
 
     @staticmethod
     def reject(reason: Any = None) -> JsPromise:
@@ -307,7 +322,7 @@ def as_error(reason: Any) -> BaseException:
 
 
 def _follow(promise: JsPromise, awaitable: Any) -> None:
-    source = awaitable if isinstance(awaitable, asyncio.Future) else start(settle(awaitable))
+    source = awaitable if isinstance(awaitable, asyncio.Future) else run(settle(awaitable))
 
     def copy(done: asyncio.Future[Any]) -> None:
         if promise.done():

@@ -5,11 +5,11 @@ Source: https://streams.spec.whatwg.org/#rs-class and https://developers.cloudfl
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator
 from typing import Any
 
 from .array import JsArray
-from .byte_sources import ContentSource, IteratorSource
+from .byte_sources import ContentSource, IteratorSource, close_iterator
 from .callbacks import CallbackScope, call
 from .error import TypeError_
 from .promise import JsPromise, rejected, settle, start
@@ -136,6 +136,7 @@ class ReadableStream(JsInstance, js_name="ReadableStream"):
     @staticmethod
     def from_(items: Any) -> ReadableStream:
         """``ReadableStream.from``: over any iterable or asynchronous iterable."""
+        iterator: Any = None
         if hasattr(items, "__aiter__"):
             iterator = items.__aiter__()
 
@@ -157,9 +158,9 @@ class ReadableStream(JsInstance, js_name="ReadableStream"):
             raise TypeError_("ReadableStream.from() needs an iterable or asynchronous iterable.")
 
         async def cancel(_reason: Any) -> None:
-            close = getattr(items, "aclose", None)
-            if close is not None:
-                await close()
+            if isinstance(items, Generator):
+                items.close()
+            await close_iterator(iterator, stream._queue_controller().pulling)
 
         scope = CallbackScope()
         stream = ReadableStream.of(

@@ -323,6 +323,11 @@ class QueueController(JsInstance, js_name="ReadableStreamDefaultController"):
         if not promise.done():
             self._pulling = promise
 
+    @property
+    def pulling(self) -> asyncio.Future[Any] | None:
+        """The pull that waits for its source at this moment."""
+        return None if self._pulling is _UNDER_WAY else self._pulling
+
     async def _pull_while_needed(self) -> None:
         try:
             while self._pull_again and self._pull is not None:

@@ -22,12 +22,20 @@ class Semantics:
     ``version`` is what ``pyodide.__version__`` says; ``null_is_none``: JavaScript's null arrives as ``None`` and not
     as ``jsnull``; ``dict_to_object``: ``to_js`` makes a plain object of a dict, not a map; ``body_used_error``: reading
     a body twice raises ``BodyUsedError``, not a plain ``OSError``.
+
+    Of WebSockets: ``blob_messages``: binary messages arrive as blobs by default; ``close_is_answered``: a close frame
+    is answered without the worker; ``close_reason_is_limited``: to 123 bytes; ``pedantic_close_codes``: only 1000
+    and 3000 to 4999 can be sent.
     """
 
     version: str = "0.28.2"
     null_is_none: bool = False
     dict_to_object: bool = False
     body_used_error: bool = False
+    blob_messages: bool = False
+    close_is_answered: bool = False
+    close_reason_is_limited: bool = False
+    pedantic_close_codes: bool = False
 
 
 PYODIDE_0_26: Final = Semantics("0.26.0a2", null_is_none=True)

@@ -7,16 +7,19 @@ worker does not touch: the handler is stepped by hand, and only when it waits do
 from __future__ import annotations
 
 import asyncio
+import types
 from collections.abc import Callable, Coroutine, Generator, Mapping
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
+from pyflare.js.error import TypeError_
 from pyflare.js.request import Request
 
 from .body import RequestBody
 from .cf import cf_properties
 from .contracts import ASGIApplication, Receive, Router, Scope, Send, Worker
+from .disconnects import Disconnects
 from .error_response import error_response
 from .inbound import BadRequest, Inbound, Upstream, inbound_path, read_scope
 from .local import PREFIX, Guard, health, local_endpoint
@@ -36,6 +39,14 @@ __all__ = ["Application"]
 
 _END: Final = {"type": "http.response.body", "body": b"", "more_body": False}
 _LARGE = 1 << 20
+_NO_UPGRADE: Final = (
+    "Worker tried to return a WebSocket in a response to a request which did not contain the header "
+    '"Upgrade: websocket".'
+)
+_NO_SUPPORT: Final = (
+    "The server that pyflare is mounted in takes no WebSockets. uvicorn needs the package websockets or wsproto, and "
+    "another --ws than none."
+)
 
 
 class Application:
@@ -69,7 +80,7 @@ class Application:
         self._pretty = pretty_errors
         self._direct = direct
         self._cf = cf
-        self._watchers: set[asyncio.Task[None]] = set()
+        self._disconnects = Disconnects(log.debug)
         self.route(route, upstreams=upstreams, guard=guard)
 
     def route(
@@ -86,7 +97,7 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._refuse(scope, receive, send)
+            await self._upgrade(scope, receive, send)
             return
         path: str = scope["path"]
         if "/cdn-cgi/" in path and await self._answered_locally(scope, receive, send):
@@ -145,10 +156,10 @@ class Application:
                 raise
             await self._fail(error, worker, scope, send, inbound, body, began)
             return
-        body.started = True
         if status < 200:
-            await send_text(send, 501, "This server does not accept WebSocket upgrades.")
+            await self._refuse_socket(worker, scope, send, inbound, body, began)
             return
+        body.started = True
         if upstream is not None:
             headers = mapped_outward(headers, upstream, inbound.host)
         await send(start_message(method, status, headers, payload))
@@ -225,28 +236,22 @@ class Application:
     async def _supervise(
         self, handling: Coroutine[Any, Any, None], waiting: Any, body: RequestBody
     ) -> None:
-        """Drive the rest of an exchange while a second task watches for the client's going."""
+        """Drive the rest of an exchange while its client is watched."""
         task = asyncio.current_task()
         assert task is not None
-        watcher = asyncio.get_running_loop().create_task(_cancel_on_disconnect(body, task))
-        self._watchers.add(watcher)
-        watcher.add_done_callback(self._watched)
+        at_once = body.length != -1 and not self._direct
+        self._disconnects.watch(body, task, at_once=at_once)
         try:
-            await _Rest(handling, waiting)
+            await _rest(handling, waiting)
         except asyncio.CancelledError:
             if not body.cancelled or task.cancelling() > 1:
                 raise
             self._log.debug("The client disconnected; its request was cancelled.")
         finally:
             body.finish()
-            watcher.cancel()
+            self._disconnects.forget(body)
             if body.cancelled:
                 task.uncancel()
-
-    def _watched(self, watcher: asyncio.Task[None]) -> None:
-        self._watchers.discard(watcher)
-        if not watcher.cancelled() and (error := watcher.exception()) is not None:
-            self._log.debug(f"The host's receive() failed: {error!r}")
 
     async def _answered_locally(self, scope: Scope, receive: Receive, send: Send) -> bool:
         path = inbound_path(scope)
@@ -262,12 +267,56 @@ class Application:
         await endpoint(scope, receive, send)
         return True
 
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _upgrade(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "websocket":
-            raise RuntimeError(f"pyflare serves HTTP, not {scope['type']!r}")
-        await receive()
-        # A close before the handshake makes the host answer 403.
-        await send({"type": "websocket.close", "code": 1011, "reason": "not supported"})
+            raise RuntimeError(f"pyflare serves HTTP and WebSockets, not {scope['type']!r}")
+        # Only a server that is asked for a WebSocket pays for the import.
+        from .websocket import WebSocketExchange, deny
+
+        path = inbound_path(scope)
+        if path.startswith(PREFIX):
+            refusal = self._guard.refusal(scope)
+            if refusal is not None:
+                await deny(scope, receive, send, 403, refusal)
+                return
+            if local_endpoint(path, self._endpoints) is not None:
+                await deny(scope, receive, send, 400, f"{path} takes no WebSockets.")
+                return
+        worker = self._route(scope)
+        exchange = WebSocketExchange(
+            worker,
+            scope,
+            receive,
+            send,
+            upstream=self._upstreams.get(worker.name),
+            log=self._log,
+            pretty=self._pretty,
+            cf=partial(self._cf_of, scope),
+        )
+        await exchange.run()
+
+    async def _refuse_socket(
+        self,
+        worker: Worker,
+        scope: Scope,
+        send: Send,
+        inbound: Inbound,
+        body: RequestBody,
+        began: float,
+    ) -> None:
+        """The worker answers an ordinary request with a WebSocket."""
+        from .websocket_handshake import is_upgrade, missing_part
+
+        if not is_upgrade(scope):
+            await self._fail(TypeError_(_NO_UPGRADE), worker, scope, send, inbound, body, began)
+            return
+        body.started = True
+        body.finish()
+        missing = missing_part(scope["method"], scope["headers"])
+        if missing is None:
+            await send_text(send, 501, _NO_SUPPORT)
+        else:
+            await send_text(send, 400, f"This is no WebSocket handshake: {missing}.")
 
 
 def _is_cancelled() -> bool:
@@ -276,37 +325,20 @@ def _is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-async def _cancel_on_disconnect(body: RequestBody, task: asyncio.Task[Any]) -> None:
-    await body.watch()
-    if not body.finished:
-        body.cancelled = True
-        if body.request is not None:
-            body.request.client_disconnected()
-        task.cancel()
-
-
-class _Rest:
-    """A coroutine that has already run to its first wait, as something that can be awaited to its end."""
-
-    __slots__ = ("_coroutine", "_waiting")
-
-    def __init__(self, coroutine: Coroutine[Any, Any, None], waiting: Any) -> None:
-        self._coroutine = coroutine
-        self._waiting = waiting
-
-    def __await__(self) -> Generator[Any, Any, None]:
-        coroutine, waiting = self._coroutine, self._waiting
-        while True:
+@types.coroutine
+def _rest(coroutine: Coroutine[Any, Any, None], waiting: Any) -> Generator[Any, Any, None]:
+    """Awaits a coroutine, which has already run to its first wait, to its end."""
+    while True:
+        try:
+            yield waiting
+        except GeneratorExit:
+            coroutine.close()
+            raise
+        except BaseException as error:
             try:
-                value = yield waiting
-            except GeneratorExit:
-                coroutine.close()
-                raise
-            except BaseException as error:
-                step: Callable[[], Any] = partial(coroutine.throw, error)
-            else:
-                step = partial(coroutine.send, value)
-            try:
-                waiting = step()
+                waiting = coroutine.throw(error)
             except StopIteration:
                 return
+        else:
+            yield from coroutine
+            return

@@ -19,6 +19,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+CloseConnection: TypeAlias = Callable[[int, str], None]
+
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -33,9 +35,22 @@ class Response(Protocol):
 
     encodeBody: str
 
+    @property
+    def webSocket(self) -> Any:
+        """The client's end of a WebSocket, null in other answers."""
+        ...
+
     def take_payload(self) -> tuple[int, str, HeaderPairs, Body]:
         """Status, status text, lower-case header pairs and body; the response counts as read from here on."""
         ...
+
+
+class Connections(Protocol):
+    """The WebSocket connections of a worker, which end with its code."""
+
+    def add(self, close: CloseConnection) -> None: ...
+
+    def discard(self, close: CloseConnection) -> None: ...
 
 
 class Worker(Protocol):
@@ -43,6 +58,11 @@ class Worker(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def connections(self) -> Connections:
+        """The WebSockets that its clients hold open."""
+        ...
 
     def run(self, event: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
         """The same coroutine as an event of this worker: with its context, modules and settings."""

@@ -54,15 +54,13 @@ def settle(
 
     ``automatic``: the response's ``encodeBody``, whether a ``Content-Encoding`` of the worker is a wish.
     """
-    for name, _ in headers:
-        if name in _UNUSUAL:
-            break
-    else:
+    unusual = [name for name, _ in headers if name in _UNUSUAL]
+    if not unusual:
         return headers, body
     # A HEAD answer has no body to measure: the worker may say how long the GET answer would be.
     kept = b"content-length" if method == "HEAD" and body is None else b""
     headers = [pair for pair in headers if pair[0] == kept or pair[0] not in _SERVER_HEADERS]
-    if automatic:
+    if automatic and b"content-encoding" in unusual:
         from .encoding import encode
 
         return encode(headers, body)

@@ -19,6 +19,8 @@ class WorkerEnviron(os._Environ):  # type: ignore[type-arg]
     current worker it behaves as before.
     """
 
+    _data: Any
+
     def __getitem__(self, key: str) -> str:
         scope = current.get()
         if scope is not None and key in scope.environ:
@@ -27,6 +29,21 @@ class WorkerEnviron(os._Environ):  # type: ignore[type-arg]
                 raise KeyError(key)
             return value
         return super().__getitem__(key)  # type: ignore[no-any-return]
+
+    # Frameworks ask for settings with every request: these two without raising KeyError on the way.
+    def get(self, key: str, default: Any = None) -> Any:
+        scope = current.get()
+        if scope is not None and key in scope.environ:
+            value = scope.environ[key]
+            return default if value is None else value
+        found = self._data.get(self.encodekey(key))
+        return default if found is None else self.decodevalue(found)
+
+    def __contains__(self, key: Any) -> bool:
+        scope = current.get()
+        if scope is not None and key in scope.environ:
+            return scope.environ[key] is not None
+        return self.encodekey(key) in self._data
 
     def __setitem__(self, key: str, value: str) -> None:
         scope = current.get()

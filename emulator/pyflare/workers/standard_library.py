@@ -11,6 +11,7 @@ import asyncio.runners
 import asyncio.threads
 import contextvars
 import functools
+import json.encoder
 import os
 import sys
 import threading
@@ -20,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from pyflare.js.callbacks import console_sink
+from pyflare.js.value import jsnull
 from pyflare.workers.borrowed_loop import (
     BorrowedLoop,
     complete,
@@ -74,6 +76,8 @@ class StandardLibrary:
         replace(asyncio.BaseEventLoop, "run_until_complete", waiting_run_until_complete)
         replace(asyncio.BaseEventLoop, "run_in_executor", inline_run_in_executor)
         replace(time, "sleep", _sleep)
+        for name in ("c_make_encoder", "_make_iterencode"):
+            replace(json.encoder, name, _encoder_of_null)
         replace(threading.Thread, "start", _thread_start)
         replace(ThreadPoolExecutor, "submit", _submit)
         self._third_party.install()
@@ -208,11 +212,29 @@ def _sleep(original: Callable[[float], None]) -> Callable[[float], None]:
     def sleep(seconds: float, /) -> None:
         usable = isinstance(seconds, (int, float)) and seconds >= 0
         if usable and current.get() is not None and can_run_sync():
+            # A loop's timer may be up to a millisecond early, which this function never is.
+            until = time.monotonic() + seconds
             run_sync(asyncio.sleep(seconds))
+            while (left := until - time.monotonic()) > 0:
+                run_sync(asyncio.sleep(left))
         else:
             original(seconds)
 
     return sleep
+
+
+def _encoder_of_null(original: Callable[..., Any] | None) -> Callable[..., Any] | None:
+    """The runtime's own `json` writes `jsnull` as null, whatever `default` says."""
+    if original is None:
+        return None
+
+    def make(markers: Any, default: Callable[[Any], Any], *settings: Any, **named: Any) -> Any:
+        def known(value: Any) -> Any:
+            return None if value is jsnull else default(value)
+
+        return original(markers, known, *settings, **named)
+
+    return make
 
 
 def _thread_start(original: Callable[..., None]) -> Callable[..., None]:

@@ -1,7 +1,7 @@
-"""Installed packages that hand work to threads: inside a worker they run it inline.
+"""Installed packages that are adapted when a worker imports them; the emulator itself imports none.
 
-The runtime has no threads, and on a thread neither bindings nor `run_sync` work. The packages are
-patched when a worker imports them; the emulator itself imports none of them.
+Those that hand work to threads run it inline: the runtime has no threads, and on a thread neither
+bindings nor `run_sync` work. The SDK's ASGI adapter gets a faster way.
 """
 
 from __future__ import annotations
@@ -76,6 +76,13 @@ def _patch_asgiref(patches: Patches, module: ModuleType) -> None:
     patches.replace(module.SyncToAsync, "single_thread_executor", InlineExecutor)
 
 
+def _patch_sdk_asgi(patches: Patches, module: ModuleType) -> None:
+    from .asgi_adapter import NEEDED, make_fetch
+
+    if all(hasattr(module, name) for name in NEEDED):
+        patches.replace(module, "fetch", make_fetch(module))
+
+
 class InlineExecutor(Executor):
     """Runs a worker's functions at once on the calling thread, everybody else's on `original`."""
 
@@ -101,4 +108,5 @@ class InlineExecutor(Executor):
 _PATCHES: dict[str, Callable[[Patches, ModuleType], None]] = {
     "anyio.to_thread": _patch_anyio,
     "asgiref.sync": _patch_asgiref,
+    "workers.asgi": _patch_sdk_asgi,
 }

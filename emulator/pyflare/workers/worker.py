@@ -15,8 +15,10 @@ from pyflare.js.response import Response
 from pyflare.js.semantics import Semantics, semantics
 from pyflare.js.timers import Timers, event_timers
 from pyflare.js.value import JsObject
+from pyflare.js.websocket_keeping import keep_connection
 
 from .carriers import CarrierPool
+from .connections import RELOADED, STOPPING, Connections
 from .current import WorkerScope, current_event
 from .entrypoints import Entrypoints, find_entrypoints, positional_capacity
 from .event import Background, ExecutionContext, FailureReport
@@ -66,6 +68,8 @@ class Worker:
     ) -> None:
         self.scope = scope
         self.background = Background(report)
+        self.connections = Connections()
+        scope.context.run(keep_connection.set, self.connections.keep)
         self.entrypoints = Entrypoints()
         self.failure: BaseException | None = None
         self._failed_at: TracebackType | None = None
@@ -76,7 +80,11 @@ class Worker:
         self._capacity = 1
 
     def define(self, definition: WorkerDefinition) -> None:
-        """Set what the worker is made of; to be followed by :meth:`load`."""
+        """Set what the worker is made of; to be followed by :meth:`load`.
+
+        WebSockets belong to the code that opened them: they are closed, as production does.
+        """
+        self.connections.close_all(*RELOADED)
         self.definition = definition
         self.name = definition.name
         self._environment = definition.environment
@@ -202,6 +210,7 @@ class Worker:
 
     async def close(self, grace: float) -> None:
         """Give background work ``grace`` seconds to end, then stop it and synchronous code that still waits."""
+        await self.connections.end(*STOPPING, grace=grace)
         await self.background.drain(grace)
         waiting = self._carriers.waiting(self.scope)
         for task in waiting:

@@ -284,8 +284,9 @@ class TestDisconnects:
 
 
 class TestNoTaskPerRequest:
+    made = 0
+
     def run(self, handler: Any) -> int:
-        made = 0
 
         async def receive() -> Any:
             await asyncio.sleep(0.01)
@@ -295,8 +296,7 @@ class TestNoTaskPerRequest:
             return None
 
         def counting(loop: Any, coroutine: Any, **options: Any) -> Any:
-            nonlocal made
-            made += 1
+            self.made += 1
             return asyncio.Task(coroutine, loop=loop, **options)
 
         async def go() -> int:
@@ -312,15 +312,23 @@ class TestNoTaskPerRequest:
                 "headers": [(b"host", b"x")],
             }
             await app(scope, receive, send)
-            return made
+            return self.made
 
         return asyncio.run(go())
 
     def test_answer_without_waiting_makes_no_task(self) -> None:
         assert self.run(lambda _: Response.new("x")) == 0
 
-    def test_answer_that_waits_is_watched_by_one_task(self) -> None:
+    def test_answer_that_waits_for_a_moment_makes_none_either(self) -> None:
         async def handler(_: Any) -> Response:
+            await asyncio.sleep(0)
+            return Response.new("x")
+
+        assert self.run(handler) == 0
+
+    def test_answer_that_goes_on_waiting_is_watched_by_one_task(self) -> None:
+        async def handler(_: Any) -> Response:
+            await until(lambda: self.made > 0)
             await asyncio.sleep(0)
             return Response.new("x")
 

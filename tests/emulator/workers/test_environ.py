@@ -54,6 +54,25 @@ def test_a_deletion_stays_in_the_worker(scopes: list[WorkerScope]) -> None:
     assert VARIABLE in os.environ
 
 
+def test_asking_for_a_variable_that_may_be_absent(scopes: list[WorkerScope]) -> None:
+    def asked() -> list[object]:
+        return [os.environ.get(VARIABLE), os.getenv("PYFLARE_TEST_NEW", "none")]
+
+    with entered(scopes[0]):
+        assert asked() == ["process", "none"]
+        os.environ["PYFLARE_TEST_NEW"] = "a"
+        assert asked() == ["process", "a"]
+        del os.environ[VARIABLE]
+        assert asked() == [None, "a"]
+    assert asked() == ["process", "none"]
+
+
+@pytest.mark.parametrize("ask", ["get", "__contains__", "__getitem__"])
+def test_a_name_that_is_no_string_is_refused(scopes: list[WorkerScope], ask: str) -> None:
+    with entered(scopes[0]), pytest.raises(TypeError, match="str expected, not int"):
+        getattr(os.environ, ask)(1)
+
+
 def test_listing_shows_what_the_worker_sees(scopes: list[WorkerScope]) -> None:
     with entered(scopes[0]):
         size = len(os.environ)

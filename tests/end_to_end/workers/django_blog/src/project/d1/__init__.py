@@ -1,0 +1,1 @@
+"""D1 as a database engine."""

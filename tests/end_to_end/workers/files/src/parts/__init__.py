@@ -1,0 +1,1 @@
+"""A package with data beside its code."""
