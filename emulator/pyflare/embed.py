@@ -185,6 +185,8 @@ class Pyflare:
                 console=self._console,
             )
         except BaseException:
+            self._sdk_log.uninstall()
+            await self._runtime.close(0)
             self._state.close()
             raise
         self._watch = asyncio.create_task(self._state.watch(self._state_renewed, self._state_lost))

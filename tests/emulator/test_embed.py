@@ -204,7 +204,9 @@ def test_started_by_hand_on_a_loop_that_cannot_swap_it_says_how_to_get_one(tmp_p
             await flare.start()
         await flare.close()
 
+    before = (list(sys.meta_path), asyncio.run, threading.Thread.start)
     asyncio.run(program())
+    assert (sys.meta_path, asyncio.run, threading.Thread.start) == before
 
 
 def test_the_lifespan_starts_and_closes_it(tmp_path: Path) -> None:
