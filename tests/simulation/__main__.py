@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _explore(parts: Sequence[Part]) -> bool:
-    began = time.perf_counter()
+    began = time.process_time()
     executed = covered = 0
     for part in parts:
         report = run(part)
@@ -41,7 +41,7 @@ def _explore(parts: Sequence[Part]) -> bool:
             return False
     print(
         f"{executed:,} schedules run one by one, {covered:,} covered, no violation, "
-        f"{time.perf_counter() - began:.0f} s"
+        f"{time.process_time() - began:.0f} s"
     )
     return True
 

@@ -38,7 +38,13 @@ def run(part: Part) -> Report:
 _STARTS: tuple[float | None, ...] = (5, 10, None)
 
 
-def _parts(name: str, program: Program, *, one_by_one: bool = False) -> list[Part]:
+def _parts(
+    name: str,
+    program: Program,
+    starts: tuple[float | None, ...] = _STARTS,
+    *,
+    one_by_one: bool = False,
+) -> list[Part]:
     return [
         Part(
             f"{name}, from {'no alarm' if start is None else f'{start:g} s'}",
@@ -46,7 +52,7 @@ def _parts(name: str, program: Program, *, one_by_one: bool = False) -> list[Par
             start,
             leaves_nothing_out=one_by_one,
         )
-        for start in _STARTS
+        for start in starts
     ]
 
 
@@ -63,15 +69,18 @@ QUICK: tuple[Part, ...] = (
     Part("2 changes, commits apart", Program(2, seconds=(7, 10)), 10),
 )
 
+# Three times to choose from, of which the start is the earliest, or the one in the middle.
+_WIDE_STARTS: tuple[float | None, ...] = (2, 7, None)
+
 THOROUGH: tuple[Part, ...] = (
-    *_parts("one by one: 3 operations", _program(3), one_by_one=True),
-    *_parts("one by one: 2 operations and a fault", _program(2, 1), one_by_one=True),
-    Part(
-        "one by one: 3 operations, three times to choose from, from 2 s",
-        Program(3, at_once=True),
-        2,
-        leaves_nothing_out=True,
+    *_parts("one by one: 3 operations", Program(3, at_once=True), _WIDE_STARTS, one_by_one=True),
+    *_parts(
+        "one by one: 2 operations and a fault",
+        Program(2, 1, at_once=True),
+        _WIDE_STARTS[:2],
+        one_by_one=True,
     ),
+    *_parts("one by one: 3 operations, two times", _program(3), one_by_one=True),
     *_parts("5 operations", _program(5)),
     *_parts("3 operations and a fault", _program(3, 1)),
     Part("4 operations and an abort, from 5 s", _program(4, 1, "abort"), 5),

@@ -29,7 +29,7 @@ CATCHES = {
     "only the first guard": Catch(_program(3, 1, "abort"), "safety"),
     "only the second guard": Catch(_program(4, 0), "safety"),
     "only the third guard": Catch(_program(3, 0), "safety"),
-    "no queue": Catch(_program(0, 1), "convergence"),
+    "no queue": Catch(_program(1, 0), "safety"),
     "no comparison at start-up": Catch(_program(0, 1), "safety"),
     "no hand-over": Catch(_program(1, 1), "convergence"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -14,7 +14,7 @@ import apsw
 from ..storage.errors import StateError, state_error
 from ..storage.log_copy import LogCopy
 from ..storage.owner_thread import OwnerThread
-from ..storage.sqlite import Durability, make_private_directory
+from ..storage.sqlite import Durability, file_identity, make_private_directory
 from .outcome import ObjectKey
 
 _log = logging.getLogger(__name__)
@@ -104,6 +104,7 @@ _PENDING = (
     "GROUP BY namespace ORDER BY min(time)"
 )
 _NO_NAMESPACE = 0
+_CACHE_KIB = 8_192
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 # A batch of this size takes about 10 ms, the most that may be done on the event loop.
 _LARGE_BATCH = 1_000
@@ -125,7 +126,6 @@ class SqliteAlarmTable:
         self._log = LogCopy(path)
         self._log_pages = 0
         self.rebuilt = not path.exists()
-        make_private_directory(path.parent)
         try:
             self._open()
         except DamagedTableError:
@@ -135,13 +135,23 @@ class SqliteAlarmTable:
         """Apply all changes or none. Raises StateError, through the future."""
         written: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         on_thread = self._durability == "machine" or len(changes) > _LARGE_BATCH
-        if on_thread or self._log.running:
-            self._on_thread(lambda: self._attempt(changes), written)
+        if on_thread or self._log.rest_due:
+            self._thread.run(
+                lambda: self._attempt(changes), lambda error: self._finish(written, error)
+            )
         else:
-            _settle(written, self._attempt(changes))
-            if self._log_pages > self._log.limit:
-                self._copy_log()
+            self._finish(written, self._attempt(changes))
         return written
+
+    def _finish(self, written: asyncio.Future[None], error: Exception | None) -> None:
+        if self._log_pages > self._log.limit:
+            self._copy_log()
+        if written.done():
+            return
+        if error is None:
+            written.set_result(None)
+        else:
+            written.set_exception(error)
 
     def due(self, namespace: str, after: Position, until: int, limit: int) -> list[Position]:
         """The first alarms behind `after` and not later than `until`, in order."""
@@ -176,6 +186,7 @@ class SqliteAlarmTable:
     def replace(self) -> None:
         """Set the damaged file aside, keeping it for a person to look at, and begin anew."""
         self._close_connections()
+        existed = self.path.exists()
         aside = self.path.with_name(f"{self.path.name}.damaged")
         try:
             for suffix in ("", "-wal", "-shm"):
@@ -189,9 +200,9 @@ class SqliteAlarmTable:
                 "Move it away by hand; the alarms are then collected from the objects",
             ) from error
         _log.warning(
-            "%s was damaged; it is kept as %s, and the alarms are collected from the objects",
+            "%s was %s; the alarms are collected from the objects",
             self.path,
-            aside.name,
+            f"damaged, and is kept as {aside.name}" if existed else "deleted while it was in use",
         )
         self.rebuilt = True
         self._open()
@@ -204,6 +215,7 @@ class SqliteAlarmTable:
     def _open(self) -> None:
         self._numbers: dict[str, int] = {}
         self._connections: list[apsw.Connection] = []
+        make_private_directory(self.path.parent)
         try:
             self._writer = self._connect()
             self._writer.execute(_SCHEMA).fetchall()
@@ -216,6 +228,7 @@ class SqliteAlarmTable:
             self._reader = self._connect()
             self._reader.execute("PRAGMA query_only = 1").fetchall()
             self._load_numbers()
+            self._file = file_identity(self.path)
         except apsw.Error as error:
             self._close_connections()
             raise self._error(error) from error
@@ -225,6 +238,7 @@ class SqliteAlarmTable:
         self._connections.append(connection)
         level = "FULL" if self._durability == "machine" else "NORMAL"
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}").fetchall()
         connection.execute(f"PRAGMA synchronous = {level}").fetchall()
         return connection
 
@@ -243,6 +257,12 @@ class SqliteAlarmTable:
             self._apply(changes)
         except apsw.Error as error:
             return self._undone(error)
+        if file_identity(self.path) != self._file:
+            return DamagedTableError(
+                self.path,
+                "this file was deleted while it was in use",
+                "Restart; the alarms are then collected from the objects",
+            )
         return None
 
     def _apply(self, changes: Changes) -> None:
@@ -298,41 +318,35 @@ class SqliteAlarmTable:
         self._log_pages = pages
         return apsw.SQLITE_OK
 
-    def _on_thread(
-        self, job: Callable[[], Exception | None], written: asyncio.Future[None]
-    ) -> None:
-        self._thread.run(job, lambda error: _settle(written, error))
-
     def _copy_log(self) -> None:
-        """Copy the log into the file on the thread; writes queue up behind it meanwhile."""
+        """Copy the log into the file on the thread, and then, with writes held, the rest of it."""
         if self._log.running:
             return
         self._log.running = True
 
-        def copy() -> bool:
-            self._log.copy()
-            try:
-                busy, _, _ = self._writer.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()[0]
-            except apsw.Error as error:
-                _log.warning("%s: the log could not be copied: %s", self.path, error)
-                return False
-            return not busy
+        def copied(_: None) -> None:
+            self._log.rest_due = True
+            self._thread.run(self._copy_rest_of_log, finished)
 
-        def copied(complete: bool) -> None:
+        def finished(complete: bool) -> None:
+            self._log.rest_due = False
             self._log.finish(complete, self._log_pages)
 
-        self._thread.run(copy, copied)
+        self._thread.run(self._log.copy, copied)
+
+    def _copy_rest_of_log(self) -> bool:
+        try:
+            busy, _, _ = self._writer.execute("PRAGMA wal_checkpoint(RESTART)").fetchall()[0]
+        except apsw.Error as error:
+            _log.warning("%s: the log could not be copied: %s", self.path, error)
+            return False
+        return not busy
 
     def _close_connections(self) -> None:
-        for connection in self._connections:
-            connection.close(force=True)
-        self._connections = []
-
-
-def _settle(written: asyncio.Future[None], error: Exception | None) -> None:
-    if written.done():
-        return
-    if error is None:
-        written.set_result(None)
-    else:
-        written.set_exception(error)
+        connections, self._connections = self._connections, []
+        for connection in connections:
+            try:
+                connection.close(force=True)
+            except apsw.Error as error:
+                # The thread is using it; it is closed when that is over and nobody has it any more.
+                _log.debug("%s: a connection could not be closed", self.path, exc_info=error)

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from contextvars import Context
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ..clock import Clock, Timer
 from ..storage.errors import ClosedError, StateError
@@ -25,6 +26,9 @@ from .outcome import AlarmRun, AlarmRunner, Completed, Declined, Failed, ObjectK
 from .write_queue import WriteQueue
 
 _log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 StoredAlarms = AsyncIterable[tuple[ObjectKey, int | None]]
 
@@ -201,7 +205,9 @@ class AlarmScheduler:
             self._due.written(key, time)
             if time is not None and time < earliest and self._due.is_attached(key.namespace):
                 earliest = time
-        if earliest < self._timer_at:
+        if earliest <= now_ms(self._clock):
+            self._book_turn()
+        elif earliest < self._timer_at:
             self._wait_until(earliest)
 
     def _refused(self, changes: Changes, failure: BaseException) -> bool:
@@ -231,7 +237,7 @@ class AlarmScheduler:
             count = await self.compare(self._stored())
             _log.warning("the table of alarms has been rebuilt with %d entries", count)
         except Exception as error:
-            _log.error("the table of alarms could not be rebuilt: %s", error)
+            _log.error("the table of alarms could not be rebuilt (%s); restart to do so", error)
 
     # Running what is due.
 
@@ -245,12 +251,16 @@ class AlarmScheduler:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._timer_at = time
+        self._timer_at = NEVER
         if time == NEVER or self._closed:
             return
-        wait = time - self._clock.now() * 1000.0
+        now = self._clock.now() * 1000.0
+        wait = time - now
         if wait > _LONGEST_WAIT_MS:
             wait = max(_LONGEST_WAIT_MS, wait / _SHARE_OF_LONGER_WAITS)
+            time = now + wait
+        # That is when the next turn will be, so that an alarm behind it needs no other timer.
+        self._timer_at = time
         # A microsecond at least, so that a manual clock moves.
         self._timer = self._clock.call_later(max(wait / 1000.0, 1e-6), self._on_timer)
 
@@ -293,7 +303,8 @@ class AlarmScheduler:
         run = AlarmRun(due.key, due.time, due.retries.counted)
         outcome: asyncio.Future[Outcome]
         try:
-            outcome = asyncio.ensure_future(due.runner.run(run))
+            # Not in the context of whoever happened to set the timer or ask for a write.
+            outcome = Context().run(_begin, due.runner.run, run)
         except Exception as error:
             outcome = asyncio.get_running_loop().create_future()
             outcome.set_exception(error)
@@ -324,7 +335,7 @@ class AlarmScheduler:
     def _abandon(self, due: DueAlarm, outcome: Failed) -> None:
         _log.error("%s/%s: its alarm is given up: %s", *due.key, outcome.reason)
         due.state = State.ABANDONED
-        told = asyncio.ensure_future(due.runner.abandon(due.key, due.time))
+        told = Context().run(_begin, due.runner.abandon, due.key, due.time)
         self._abandonments.add(told)
         told.add_done_callback(partial(self._abandoned, due))
 
@@ -338,6 +349,10 @@ class AlarmScheduler:
         else:
             self._finish(due, told.result())
         self._book_turn()
+
+
+def _begin(call: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+    return asyncio.ensure_future(call(*args, **kwargs))
 
 
 def _outcome_of(due: DueAlarm, ended: asyncio.Future[Outcome]) -> Outcome:

@@ -11,13 +11,24 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, TypeVar
 
 from .error import AggregateError, Error, JsException, TypeError_
 from .value import JsInstance, JsObject
 
-__all__ = ["JsPromise", "Promise", "begin", "rejected", "resolved", "run", "settle", "start"]
+__all__ = [
+    "JsPromise",
+    "Promise",
+    "begin",
+    "rejected",
+    "resolved",
+    "rest_of",
+    "run",
+    "settle",
+    "start",
+]
 
 T = TypeVar("T")
 
@@ -113,7 +124,7 @@ def start(coroutine: Coroutine[Any, Any, Any]) -> JsPromise:
 
 def _continue(coroutine: Coroutine[Any, Any, Any], waiting: Any) -> JsPromise:
     loop = asyncio.get_running_loop()
-    return _promise_of(loop.create_task(_Rest(coroutine, waiting).run()), loop)
+    return _promise_of(loop.create_task(_driven(coroutine, waiting)), loop)
 
 
 def _promise_of(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop) -> JsPromise:
@@ -166,35 +177,27 @@ def begin(coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
     return _continue(coroutine, waiting)
 
 
-class _Rest:
-    """A coroutine that has already run to its first wait, as something a Task can drive on."""
-
-    __slots__ = ("coroutine", "waiting")
-
-    def __init__(self, coroutine: Coroutine[Any, Any, Any], waiting: Any) -> None:
-        self.coroutine = coroutine
-        self.waiting = waiting
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        coroutine, waiting = self.coroutine, self.waiting
-        while True:
-            value = None
+@types.coroutine
+def rest_of(coroutine: Coroutine[Any, Any, T], waiting: Any) -> Generator[Any, Any, T]:
+    """Await the rest of a coroutine that has already run to its first wait; ``waiting`` is what it waits for."""
+    while True:
+        try:
+            yield waiting
+        except GeneratorExit:
+            coroutine.close()
+            raise
+        except BaseException as error:
             try:
-                value = yield waiting
-            except GeneratorExit:
-                coroutine.close()
-                raise
-            except BaseException as error:
-                failure: BaseException | None = error
-            else:
-                failure = None
-            try:
-                waiting = coroutine.send(value) if failure is None else coroutine.throw(failure)
+                waiting = coroutine.throw(error)
             except StopIteration as finished:
-                return finished.value
+                return finished.value  # type: ignore[no-any-return]
+        else:
+            steps: Any = coroutine
+            return (yield from steps)  # type: ignore[no-any-return]
 
-    async def run(self) -> Any:
-        return await self
+
+async def _driven(coroutine: Coroutine[Any, Any, T], waiting: Any) -> T:
+    return await rest_of(coroutine, waiting)
 
 
 class Promise(JsInstance, js_name="Promise"):

@@ -7,13 +7,13 @@ worker does not touch: the handler is stepped by hand, and only when it waits do
 from __future__ import annotations
 
 import asyncio
-import types
-from collections.abc import Callable, Coroutine, Generator, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
 from pyflare.js.error import TypeError_
+from pyflare.js.promise import rest_of
 from pyflare.js.request import Request
 
 from .body import RequestBody
@@ -242,7 +242,7 @@ class Application:
         at_once = body.length != -1 and not self._direct
         self._disconnects.watch(body, task, at_once=at_once)
         try:
-            await _rest(handling, waiting)
+            await rest_of(handling, waiting)
         except asyncio.CancelledError:
             if not body.cancelled or task.cancelling() > 1:
                 raise
@@ -323,22 +323,3 @@ def _is_cancelled() -> bool:
     """Whether somebody has asked for the end of the running task, as opposed to a cancellation of something in it."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
-
-
-@types.coroutine
-def _rest(coroutine: Coroutine[Any, Any, None], waiting: Any) -> Generator[Any, Any, None]:
-    """Awaits a coroutine, which has already run to its first wait, to its end."""
-    while True:
-        try:
-            yield waiting
-        except GeneratorExit:
-            coroutine.close()
-            raise
-        except BaseException as error:
-            try:
-                waiting = coroutine.throw(error)
-            except StopIteration:
-                return
-        else:
-            yield from coroutine
-            return

@@ -94,7 +94,9 @@ class Lifespan:
         self._stopped = True
         self._failure = failure
         if self._on_stop is not None:
-            self._on_stop(failure)
+            # Let go of it: whoever is told holds this object.
+            on_stop, self._on_stop = self._on_stop, None
+            on_stop(failure)
 
     async def _receive(self) -> dict[str, Any]:
         if not self._begun:

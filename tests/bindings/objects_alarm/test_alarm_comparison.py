@@ -47,7 +47,7 @@ def test_the_comparison_mends_what_differs(opened: Opener) -> None:
 def test_the_comparison_twice_mends_nothing_more(opened: Opener) -> None:
     async def test() -> None:
         async with opened() as host:
-            pairs = [(key(str(n)), at(n)) for n in range(1_200)]
+            pairs = [(key(str(n)), at(n + 1)) for n in range(1_200)]
             assert await host.scheduler.compare(stored(*pairs)) == 1_200
             assert await host.scheduler.compare(stored(*pairs)) == 0
 

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import shutil
 from collections.abc import Coroutine
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from pyflare_bindings.objects import AlarmRun, Completed, Declined, Outcome
 from pyflare_bindings.storage.errors import ClosedError
 
 from .conftest import START, Opener, at, key, turns
+
+_current: ContextVar[str] = ContextVar("current")
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
@@ -211,6 +214,24 @@ def test_runs_of_one_object_never_overlap(opened: Opener) -> None:
             await turns()
             assert host.rooms.times() == [1, 11]
             assert host.rooms.most_running == 1
+
+    run(test())
+
+
+def test_a_run_does_not_inherit_the_context_of_who_asked_for_it(opened: Opener) -> None:
+    async def test() -> None:
+        async with opened() as host:
+            seen: list[str] = []
+
+            async def note(_run: AlarmRun) -> Outcome:
+                seen.append(_current.get("nobody"))
+                return Completed(None)
+
+            host.rooms.outcome = note
+            _current.set("the worker that asked")
+            await host.scheduler.schedule(key(), at(-1))
+            await turns()
+            assert seen == ["nobody"]
 
     run(test())
 

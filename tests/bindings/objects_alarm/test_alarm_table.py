@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
@@ -215,6 +216,30 @@ def test_a_table_damaged_while_it_is_used_is_rebuilt_from_the_objects(
 
     run(test())
     assert "has been rebuilt with 500 entries" in caplog.text
+
+
+def test_a_directory_deleted_while_it_is_used_begins_anew_from_the_objects(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def test() -> None:
+        async def stored() -> AsyncIterator[tuple[ObjectKey, int | None]]:
+            yield key("a"), 5_000
+
+        table = SqliteAlarmTable(path)
+        scheduler = AlarmScheduler(
+            table, clock=ManualClock(0), random=NoJitter(), stored=lambda: stored()
+        )
+        await scheduler.schedule(key("a"), 5_000)
+        shutil.rmtree(path.parent)
+        await scheduler.schedule(key("b"), 6_000)
+        await turns(100)
+        await scheduler.close()
+        table = SqliteAlarmTable(path)
+        assert table.times([key("a"), key("b")]) == [5_000, 6_000]
+        await table.close()
+
+    run(test())
+    assert "deleted while it was in use" in caplog.text
 
 
 def test_a_write_that_fails_is_an_error_of_those_who_wait_and_of_nobody_else(path: Path) -> None:
