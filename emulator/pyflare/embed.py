@@ -21,6 +21,7 @@ from pyflare_bindings.registry import BindingRegistry
 from .config import ConfigError, Diagnostic, LoadedConfig, Overrides, load
 from .config.worker import WorkerConfig
 from .env.bindings import make_cache_opener, make_environment
+from .env.host import Host
 from .env.support import refuse_unsupported, without_effect
 from .js.semantics import Semantics
 from .server.application import Application
@@ -31,6 +32,7 @@ from .server.log import LogSink
 from .server.own_loop import OwnLoop
 from .server.routes import Route, read_routes, router
 from .server.sdk_log import SdkLog
+from .services import Service, Services
 from .state_directory import StateDirectory
 from .workers.current import current
 from .workers.isolation import Space
@@ -114,6 +116,7 @@ class Pyflare:
         self._runtime = Runtime()
         self._spaces = [Space(each.worker.base_dir) for each in self.configurations]
         self.workers: list[Worker] = []
+        self._services = Services(())
         self._application: Application | None = None
         self._own_loop: OwnLoop | None = None
         self._starting: asyncio.Lock | None = None
@@ -184,6 +187,8 @@ class Pyflare:
                 report=self._failure_report,
                 console=self._console,
             )
+            self._services = Services(self._background())
+            await self._services.start()
         except BaseException:
             self._sdk_log.uninstall()
             await self._runtime.close(0)
@@ -247,7 +252,7 @@ class Pyflare:
             main_module=config.main.stem,
             space=space,
             compat=flags,
-            environment=make_environment(config.bindings(), self.registry),
+            environment=make_environment(config.bindings(), self._host(config.name)),
             wrap_environment=wrap_environment,
             semantics=Semantics(
                 flags.pyodide_version,
@@ -262,6 +267,14 @@ class Pyflare:
             legacy_handlers=not flags.python_no_global_handlers,
             open_cache=make_cache_opener(self.registry),
         )
+
+    def _host(self, name: str) -> Host:
+        assert self.registry is not None
+        return Host(registry=self.registry, worker_name=name)
+
+    def _background(self) -> list[Service]:
+        """What works in the background, in the order in which it is started."""
+        return []
 
     def _failure_report(self, name: str) -> Callable[[str, BaseException], None]:
         return lambda where, error: self.log.uncaught(name, error, where=where)
@@ -305,6 +318,7 @@ class Pyflare:
             self._spaces[index] = Space(loaded.worker.base_dir)
         await self._runtime.redefine(worker, self._definition(loaded.worker, self._spaces[index]))
         self.configurations[index] = loaded
+        await self._services.reload()
         if self._application is not None:
             self._application.route(**self.rules())
         if worker.failure is not None:
@@ -377,6 +391,7 @@ class Pyflare:
             if self._watch is not None:
                 self._watch.cancel()
                 await asyncio.wait([self._watch])
+            await self._services.close(grace)
             if self._application is not None:
                 await self._runtime.close(grace)
             if self.registry is not None:

@@ -11,6 +11,8 @@ from pyflare.js.caches import Cache, CacheOpener
 from pyflare.js.value import JsObject
 from pyflare_bindings.registry import BindingRegistry
 
+from .host import Host
+
 __all__ = ["SUPPORTED", "make_cache_opener", "make_environment"]
 
 
@@ -21,26 +23,26 @@ class _Named(Protocol):
     def local_id(self) -> str: ...
 
 
-def _d1(entry: _Named, registry: BindingRegistry) -> Any:
+def _d1(entry: _Named, host: Host) -> Any:
     from .d1 import D1Database
     from .d1_requests import Connection
 
-    return D1Database._make(Connection(registry.d1(entry.local_id)))
+    return D1Database._make(Connection(host.registry.d1(entry.local_id)))
 
 
-def _kv(entry: _Named, registry: BindingRegistry) -> Any:
+def _kv(entry: _Named, host: Host) -> Any:
     from .kv import KvNamespace
 
-    return KvNamespace._make(registry.kv(entry.local_id))
+    return KvNamespace._make(host.registry.kv(entry.local_id))
 
 
-def _r2(entry: _Named, registry: BindingRegistry) -> Any:
+def _r2(entry: _Named, host: Host) -> Any:
     from .r2 import R2Bucket
 
-    return R2Bucket._make(registry.r2(entry.local_id))
+    return R2Bucket._make(host.registry.r2(entry.local_id))
 
 
-def _variable(entry: Any, _registry: BindingRegistry) -> Any:
+def _variable(entry: Any, _host: Host) -> Any:
     if isinstance(entry.value, str):
         return entry.value
     from pyflare.js.json import JSON
@@ -48,7 +50,7 @@ def _variable(entry: Any, _registry: BindingRegistry) -> Any:
     return JSON.parse(json.dumps(entry.value))
 
 
-def _version_metadata(_entry: Any, _registry: BindingRegistry) -> Any:
+def _version_metadata(_entry: Any, _host: Host) -> Any:
     import uuid
     from datetime import UTC, datetime
 
@@ -56,7 +58,7 @@ def _version_metadata(_entry: Any, _registry: BindingRegistry) -> Any:
     return JsObject.adopt({"id": str(uuid.uuid4()), "tag": "", "timestamp": started})
 
 
-_FACES: dict[BindingKind, Callable[[Any, BindingRegistry], Any]] = {
+_FACES: dict[BindingKind, Callable[[Any, Host], Any]] = {
     BindingKind.D1: _d1,
     BindingKind.KV: _kv,
     BindingKind.R2: _r2,
@@ -69,10 +71,10 @@ _FACES: dict[BindingKind, Callable[[Any, BindingRegistry], Any]] = {
 SUPPORTED = frozenset(_FACES)
 
 
-def make_environment(bindings: Iterable[Binding], registry: BindingRegistry) -> JsObject:
+def make_environment(bindings: Iterable[Binding], host: Host) -> JsObject:
     """The worker's ``env`` as a JavaScript object. Later entries win, as a secret does over a variable."""
     return JsObject.adopt(
-        {binding.name: _FACES[binding.kind](binding.entry, registry) for binding in bindings}
+        {binding.name: _FACES[binding.kind](binding.entry, host) for binding in bindings}
     )
 
 

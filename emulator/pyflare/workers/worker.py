@@ -166,6 +166,37 @@ class Worker:
             result = await result
         return self._as_response(result)
 
+    def has_handler(self, name: str) -> bool:
+        """Whether there is a handler of this name (``scheduled``, ``queue``...) for events of its kind."""
+        if self._default is not None:
+            return callable(getattr(self._default, name, None))
+        return f"on_{name}" in self.entrypoints.handlers
+
+    async def handle(self, name: str, *arguments: Any) -> Any:
+        """Call the handler ``name`` (``scheduled``, ``queue``, ``email``...); to be run by :meth:`run`.
+
+        Arguments that the handler does not take are dropped. Gives what it returns, raises what it raises, and the
+        platform's error where there is no such handler.
+        """
+        if self.failure is not None:
+            raise self.failure.with_traceback(self._failed_at)
+        event: ExecutionContext = current_event.get()
+        if self._default is not None:
+            instance = self._default(event, self._wrap_environment(self._environment))
+            handler = getattr(instance, name, None)
+            if not callable(handler):
+                raise TypeError_(f"Method {name} does not exist")
+            offered = (*arguments, None, None)
+        else:
+            handler = self.entrypoints.handlers.get(f"on_{name}")
+            if handler is None:
+                raise Error(
+                    f'Python entrypoint "{self._file}" does not export a handler named "on_{name}"'
+                )
+            offered = (*arguments, self._environment, event)
+        result = handler(*offered[: positional_capacity(handler, len(offered))])
+        return await result if inspect.isawaitable(result) else result
+
     def _as_response(self, result: Any) -> Response:
         if isinstance(result, Response):
             return result

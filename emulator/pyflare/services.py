@@ -1,0 +1,58 @@
+"""What works in the background of one Pyflare: cron, queue consumers, alarms, objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+__all__ = ["Service", "Services"]
+
+
+class Service(Protocol):
+    """Something that is started once the workers are loaded and ends before they do."""
+
+    async def start(self) -> None:
+        """Begin. What takes time goes on in a task that the service owns."""
+        ...
+
+    async def reload(self) -> None:
+        """A worker has been loaded again, perhaps with another configuration or a failure."""
+        ...
+
+    async def close(self, grace: float) -> None:
+        """Take in no more work and give what is under way ``grace`` seconds."""
+        ...
+
+
+class Services:
+    """The services of one Pyflare, started in order and closed in reverse."""
+
+    def __init__(self, services: Iterable[Service]) -> None:
+        self._all = list(services)
+        self._started: list[Service] = []
+
+    async def start(self) -> None:
+        """Start all. When one fails, those before it are closed again and its failure is raised."""
+        try:
+            for service in self._all:
+                self._started.append(service)
+                await service.start()
+        except BaseException:
+            await self.close(0)
+            raise
+
+    async def reload(self) -> None:
+        """Tell all that a worker has been loaded again."""
+        for service in self._started:
+            await service.reload()
+
+    async def close(self, grace: float) -> None:
+        """Close all that were started, the youngest first, also when some fail; the failures are raised together."""
+        failures: list[Exception] = []
+        while self._started:
+            try:
+                await self._started.pop().close(grace)
+            except Exception as error:
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup("some background services could not be closed", failures)
