@@ -1,8 +1,9 @@
-"""The head and the body of a response in one write to the socket.
+"""uvicorn's HTTP protocol with what costs most taken out of it.
 
-uvicorn writes a response's head and its body separately, and on loopback a write costs more than all that a small
-Worker does. The transport that uvicorn's protocol sees holds a piece back until the next one comes, at the latest until
-the event loop's next turn.
+It writes a response's head and its body separately, and on loopback a write costs more than all that a small Worker
+does. The transport that the protocol sees holds a piece back until the next one comes, at the latest until the event
+loop's next turn; a response that is all there needs not even that (:mod:`pyflare.cli.whole_response`). And a connection
+has one timer that looks now and then how long it has been idle, instead of one per request.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from urllib.parse import unquote
 from httptools import parse_url
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from .whole_response import EXTENSIONS
+
 __all__ = ["OneWriteProtocol"]
 
 #: Bytes from which on joining two pieces costs more than a second write.
@@ -23,8 +26,48 @@ _LARGE: Final = 32 * 1024
 class OneWriteProtocol(HttpToolsProtocol):
     """uvicorn's HTTP protocol over a :class:`HoldingTransport`."""
 
+    #: When the last response was complete, by the loop's clock; 0 while a request is under way.
+    _idle_since = 0.0
+    _idle_watch: asyncio.TimerHandle | None = None
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(HoldingTransport(transport, self.loop))  # type: ignore[arg-type]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        if self._idle_watch is not None:
+            self._idle_watch.cancel()
+            self._idle_watch = None
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        cycle.scope["extensions"] = EXTENSIONS
+        super()._start_asgi_task(cycle, app)
+
+    def _unset_keepalive_if_required(self) -> None:
+        self._idle_since = 0.0
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            return
+        self._idle_since = self.loop.time()
+        if self._idle_watch is None:
+            self._idle_watch = self.loop.call_later(self.timeout_keep_alive, self._check_idle)
+
+    def _check_idle(self) -> None:
+        self._idle_watch = None
+        if self._idle_since == 0 or self.transport.is_closing():
+            # The response of the request that is under way starts the next watch.
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left <= 0:
+            self.timeout_keep_alive_handler()
+        else:
+            self._idle_watch = self.loop.call_later(left, self._check_idle)
 
     def _should_upgrade(self) -> bool:
         if self._get_upgrade() != b"websocket":
@@ -82,6 +125,12 @@ class HoldingTransport:
         else:
             self._write(held)
             self._write(data)
+
+    def write_now(self, data: bytes) -> None:
+        """Write what is held back and then this, holding nothing."""
+        if self._held is not None:
+            self._let_go()
+        self._write(data)
 
     def let_go(self) -> asyncio.Transport:
         """Write what is held back, and give the transport itself."""

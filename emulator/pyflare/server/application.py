@@ -18,13 +18,14 @@ from pyflare.js.request import Request
 
 from .body import RequestBody
 from .cf import cf_properties
-from .contracts import ASGIApplication, Receive, Router, Scope, Send, Worker
+from .contracts import ASGIApplication, HeaderPairs, Receive, Router, Scope, Send, Worker
 from .disconnects import Disconnects
 from .error_response import error_response
 from .inbound import BadRequest, Inbound, Upstream, inbound_path, read_scope
 from .local import PREFIX, Guard, health, local_endpoint
 from .log import LogSink
 from .outbound import (
+    NULL_BODY,
     REASONS,
     ResponseAborted,
     mapped_outward,
@@ -162,7 +163,11 @@ class Application:
         body.started = True
         if upstream is not None:
             headers = mapped_outward(headers, upstream, inbound.host)
-        await send(start_message(method, status, headers, payload))
+        whole = isinstance(payload, bytes) and _sent_whole(
+            scope, send, method, status, headers, payload
+        )
+        if not whole:
+            await send(start_message(method, status, headers, payload))
         self._log.request(
             worker.name,
             method,
@@ -171,7 +176,9 @@ class Application:
             reason or REASONS.get(status, ""),
             (perf_counter() - began) * 1000,
         )
-        if payload is None or isinstance(payload, bytes | memoryview):
+        if whole:
+            body.finish()
+        elif payload is None or isinstance(payload, bytes | memoryview):
             if payload is None or method == "HEAD":
                 body.finish()
                 await send(_END)
@@ -317,6 +324,17 @@ class Application:
             await send_text(send, 501, _NO_SUPPORT)
         else:
             await send_text(send, 400, f"This is no WebSocket handshake: {missing}.")
+
+
+def _sent_whole(
+    scope: Scope, send: Send, method: str, status: int, headers: HeaderPairs, payload: bytes
+) -> bool:
+    """Whether the server has taken the whole response in one call, which is an extension of pyflare's own."""
+    extensions = scope.get("extensions")
+    if not extensions or method == "HEAD" or status in NULL_BODY or len(payload) > _LARGE:
+        return False
+    respond = extensions.get("pyflare.whole_response")
+    return respond is not None and respond(send, status, headers, payload)
 
 
 def _is_cancelled() -> bool:

@@ -12,6 +12,7 @@ from .inbound import Upstream
 from .routes import host_name
 
 __all__ = [
+    "NULL_BODY",
     "REASONS",
     "ResponseAborted",
     "mapped_outward",
@@ -40,7 +41,8 @@ _SERVER_HEADERS: Final = frozenset(
 )
 _UNUSUAL: Final = _SERVER_HEADERS | {b"content-encoding"}
 _SLICE = 1 << 18
-_NULL_BODY: Final = frozenset((204, 304))
+#: Statuses that have no body.
+NULL_BODY: Final = frozenset((204, 304))
 
 
 class ResponseAborted(Exception):
@@ -69,7 +71,7 @@ def settle(
 
 def start_message(method: str, status: int, headers: HeaderPairs, body: Body) -> dict[str, Any]:
     """The ``http.response.start`` message, with ``Content-Length`` where the length is known."""
-    if status not in _NULL_BODY:
+    if status not in NULL_BODY:
         length = _known_length(body)
         if length is not None and (body is not None or method != "HEAD"):
             headers = [*headers, (b"content-length", b"%d" % length)]
