@@ -14,6 +14,7 @@ import asyncio
 import contextvars
 import functools
 import logging
+import re
 from collections import deque
 from collections.abc import Awaitable, Callable
 from types import ModuleType
@@ -107,7 +108,7 @@ class _Exchange:
         self._lifespan = Lifespan(app, sdk.ASGI, self._started)
         self._messages: deque[Message] = deque()
         self._status: int | None = None
-        self._headers: list[tuple[str, str]] | None = None
+        self._headers: Headers | None = None
         self._response: Response | None = None
         self._failure: BaseException | None = None
         self._writer: Any = None
@@ -226,8 +227,7 @@ class _Exchange:
         match message["type"]:
             case "http.response.start":
                 self._status = message["status"]
-                pairs = message.get("headers", ())
-                self._headers = [(name.decode(), value.decode()) for name, value in pairs]
+                self._headers = self._headers_of(message.get("headers", ()))
             case "http.response.body":
                 body = message.get("body", b"")
                 more = message.get("more_body", False)
@@ -244,6 +244,24 @@ class _Exchange:
                     self._respond(None if empty else self._copied(body))
                     self._finish()
 
+    def _headers_of(self, pairs: Any) -> Headers:
+        """The headers of a response; what is as usual goes out as the bytes that it is."""
+        given = list(pairs)
+        names = set()
+        for pair in given:
+            if type(pair) is not tuple or type(pair[0]) is not bytes or type(pair[1]) is not bytes:
+                break
+            names.add(pair[0])
+            if not _is_plain(pair):
+                break
+        else:
+            if len(names) == len(given):
+                return Headers.from_raw(given, immutable=False)
+        headers: Headers = self._sdk._to_js_headers(
+            [(name.decode(), value.decode()) for name, value in given]
+        )
+        return headers
+
     async def _stream(self, first: Any) -> None:
         from workers import wait_until
 
@@ -257,7 +275,7 @@ class _Exchange:
     def _respond(self, body: Any) -> Response:
         if self._response is not None or self.outcome.done():
             raise asyncio.InvalidStateError("invalid state")
-        headers = self._sdk._to_js_headers(self._headers)
+        headers = self._sdk._to_js_headers(None) if self._headers is None else self._headers
         self._response = Response.new(body, headers=headers, status=self._status)
         return self._response
 
@@ -266,3 +284,18 @@ class _Exchange:
             return body
         with self._sdk.acquire_js_buffer(body) as view:
             return view.slice()
+
+
+_PLAIN_NAME: Final = re.compile(rb"[a-z0-9-]+")
+_PLAIN_VALUE: Final = re.compile(rb"[!-~](?:[ -~]*[!-~])?")
+
+
+@functools.lru_cache(maxsize=512)
+def _is_plain(pair: tuple[bytes, bytes]) -> bool:
+    """Whether a header is the same before and after ``js.Headers``."""
+    name, value = pair
+    return (
+        name != b"set-cookie"
+        and _PLAIN_NAME.fullmatch(name) is not None
+        and _PLAIN_VALUE.fullmatch(value) is not None
+    )
