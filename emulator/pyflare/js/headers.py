@@ -26,6 +26,7 @@ HeaderPairs: TypeAlias = list[tuple[bytes, bytes]]
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _FORBIDDEN_IN_VALUE: Final = re.compile("[\0\r\n]")
+_COOKIE_NAME: Final = b"set-cookie"
 _COOKIE: Final = "set-cookie"
 _UNEQUAL: Final = "To initialize a Headers object from a sequence, each inner sequence must have exactly two elements."
 
@@ -165,6 +166,19 @@ class Headers(JsInstance, js_name="Headers"):
         result = [(name.encode(), encode_text(value)) for name, value in self._fields.items()]
         result += [(b"set-cookie", encode_text(cookie)) for cookie in self._cookies]
         return result
+
+    def plain_pairs(self) -> HeaderPairs | None:
+        """What has been received, sorted by name, where iterating over the headers would give the same; else None."""
+        raw = self._raw
+        if raw is None:
+            return None
+        pairs = sorted(raw)
+        before = _COOKIE_NAME
+        for name, value in pairs:
+            if name in (before, _COOKIE_NAME) or not value.isascii():
+                return None
+            before = name
+        return pairs
 
     def get(self, name: Any) -> Any:
         """The value or null. Raises: TypeError for a name that is no token."""

@@ -21,7 +21,7 @@ from types import ModuleType
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
-from pyflare.js.headers import Headers
+from pyflare.js.headers import HeaderPairs, Headers
 from pyflare.js.request import Request
 from pyflare.js.response import Response
 from pyflare.js.transform import TransformStream
@@ -58,11 +58,14 @@ def make_fetch(sdk: ModuleType) -> Callable[[Callable[..., Any]], Callable[..., 
             app: Application, req: Any, env: Any, ctx: Any = None, *, options: Any = None
         ) -> Any:
             request = req.js_object if type(req) is SdkRequest else None
-            if options is not None or not isinstance(request, Request) or request.headers._cookies:
+            if options is not None or not isinstance(request, Request):
+                return await original(app, req, env, ctx, options=options)
+            pairs = request.headers.plain_pairs()
+            if pairs is None and request.headers._cookies:
                 return await original(app, req, env, ctx, options=options)
             if _logger.isEnabledFor(logging.DEBUG):
                 _logger.debug("ASGI request: %s %s", req.method, req.url)
-            exchange = _Exchange(sdk, app, req, env)
+            exchange = _Exchange(sdk, app, req, env, pairs)
             exchange.begin()
             return await exchange.outcome
 
@@ -88,6 +91,7 @@ class _Exchange:
         "_lifespan",
         "_loop",
         "_messages",
+        "_pairs",
         "_req",
         "_response",
         "_rest",
@@ -99,7 +103,10 @@ class _Exchange:
         "outcome",
     )
 
-    def __init__(self, sdk: ModuleType, app: Application, req: Any, env: Any) -> None:
+    def __init__(
+        self, sdk: ModuleType, app: Application, req: Any, env: Any, pairs: HeaderPairs | None
+    ) -> None:
+        self._pairs = pairs
         self._sdk = sdk
         self._app = app
         self._req = req
@@ -192,12 +199,14 @@ class _Exchange:
         request = self._req.js_object
         url = parse(request.url)
         assert url is not None
-        headers: Headers = request.headers
+        pairs = self._pairs
+        if pairs is None:
+            pairs = [
+                (name.encode(), value.strip().encode()) for name, value in request.headers._sorted()
+            ]
         return {
             "asgi": self._sdk.ASGI,
-            "headers": [
-                (name.encode(), value.strip().encode()) for name, value in headers._sorted()
-            ],
+            "headers": [(name, value.strip()) for name, value in pairs],
             "http_version": "1.1",
             "method": self._req.method,
             "scheme": url.protocol[:-1],
@@ -276,8 +285,10 @@ class _Exchange:
         if self._response is not None or self.outcome.done():
             raise asyncio.InvalidStateError("invalid state")
         headers = self._sdk._to_js_headers(None) if self._headers is None else self._headers
-        self._response = Response.new(body, headers=headers, status=self._status)
-        return self._response
+        self._response = response = Response.new(body, status=self._status)
+        # Nobody else has them, so there is nothing to copy.
+        response._headers = headers
+        return response
 
     def _copied(self, body: Any) -> Any:
         if type(body) is bytes:
