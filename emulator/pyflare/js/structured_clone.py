@@ -27,11 +27,19 @@ from .regexp import RegExp
 from .string import Boolean, String
 from .symbol import Symbol
 from .typed_array import TypedArray
-from .value import JsClass, JsNull, JsObject, JsProxy, get_property, is_nullish
+from .value import (
+    MAX_SAFE_INTEGER,
+    JsClass,
+    JsNull,
+    JsObject,
+    JsProxy,
+    get_property,
+    is_nullish,
+)
 
-__all__ = ["structured_clone"]
+__all__ = ["refusal", "structured_clone"]
 
-_PRIMITIVES: Final = frozenset({str, int, float, bool, type(None), JsNull})
+_UNCHANGED: Final = frozenset({str, int, bool, type(None), JsNull})
 #: A clone keeps these names of errors; every other becomes "Error".
 _ERROR_CLASSES: Final[dict[str, Any]] = {
     "EvalError": errors.EvalError,
@@ -55,7 +63,7 @@ def structured_clone(
     itself; ``host`` is asked for what no clone can carry (RPC carries functions and streams that way).
     Raises: DOMException "DataCloneError".
     """
-    if type(value) in _PRIMITIVES:
+    if type(value) in _UNCHANGED:
         return value
     if transfer is None and not is_nullish(options):
         transfer = get_property(options, "transfer")
@@ -100,8 +108,13 @@ class _Clone:
 
     def clone(self, value: Any) -> Any:
         kind = type(value)
-        if kind in _PRIMITIVES or isinstance(value, str | int | float):
+        if kind in _UNCHANGED:
             return value
+        if isinstance(value, float):
+            # A whole number is an int in Python's hands.
+            return int(value) if value.is_integer() and abs(value) <= MAX_SAFE_INTEGER else value
+        if isinstance(value, str | int):
+            return _primitive(value)
         identity = id(value)
         if identity in self.done:
             return self.done[identity]
@@ -127,14 +140,14 @@ class _Clone:
         made = self.done[id(value)] = JsObject.adopt({})
         properties = made.__dict__
         for key, item in value.__dict__.items():
-            properties[key] = item if type(item) in _PRIMITIVES else self.clone(item)
+            properties[key] = item if type(item) in _UNCHANGED else self.clone(item)
         return made
 
     def _array(self, value: JsArray) -> JsArray:
         items = list(value)
         made = self.done[id(value)] = JsArray.adopt(items)
         for index, item in enumerate(items):
-            if type(item) not in _PRIMITIVES:
+            if type(item) not in _UNCHANGED:
                 items[index] = self.clone(item)
         return made
 
@@ -163,7 +176,7 @@ class _Clone:
                 return self.clone(value._object)
         if self.host is not None:
             return self.host(value)
-        raise _refusal(value)
+        raise refusal(value)
 
     def _buffer(self, value: JsBuffer) -> Any:
         if isinstance(value, ArrayBuffer):
@@ -177,7 +190,14 @@ class _Clone:
             return type(value).view(self.clone(value.buffer), value.byteOffset, value.length)
         if isinstance(value, DataView):
             return DataView._make(self.clone(value.buffer), value.byteOffset, value.byteLength)
-        raise _refusal(value)
+        raise refusal(value)
+
+
+def _primitive(value: str | int) -> str | int:
+    """The value of a subclass's instance; a bigint keeps its own class."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    return value if type(value).__module__.startswith("pyflare.") else int(value)
 
 
 def _error(value: JsException) -> JsException:
@@ -190,7 +210,8 @@ def _error(value: JsException) -> JsException:
     return made
 
 
-def _refusal(value: Any) -> Exception:
+def refusal(value: Any) -> Exception:
+    """The error of a value that cannot be cloned."""
     if isinstance(value, Symbol):
         return data_clone_error(value.toString())
     if isinstance(value, asyncio.Future) or asyncio.iscoroutine(value):
