@@ -9,15 +9,23 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .clock import Clock, SystemClock
 from .storage.errors import ClosedError
-from .storage.layout import StateLayout, StoredResource
+from .storage.layout import StateLayout, StoredResource, file_name
 from .storage.sqlite import Durability
 
 # A kind's owner is imported when its first resource is asked for: a start pays for what it uses.
 if TYPE_CHECKING:
+    from .analytics import AnalyticsDataset
     from .cache import CacheStore
     from .d1 import D1Database
+    from .email import EmailOutbox
     from .kv import KVNamespace
+    from .objects import AlarmScheduler, ObjectNamespace
+    from .objects.open_databases import OpenDatabases
+    from .objects.stored_alarms import SchedulerLink
+    from .queues import Queue, QueueStore
     from .r2 import R2Bucket
+    from .ratelimit import RateLimitNamespace
+    from .secrets_store import SecretsStore
 
 
 class Owner(Protocol):
@@ -48,6 +56,10 @@ class BindingRegistry:
         self.durability = durability
         self.layout = StateLayout(root, durability)
         self._owners: dict[tuple[str, str], Owner] = {}
+        self._open_objects: OpenDatabases | None = None
+        self._alarm_link: SchedulerLink | None = None
+        #: Called when the scheduler of alarms is opened, which is when there is a first alarm.
+        self.on_alarms: Callable[[AlarmScheduler], None] | None = None
         self._closed = False
 
     @property
@@ -94,6 +106,106 @@ class BindingRegistry:
 
         return self._owner("cache", "caches", CacheStore, create)
 
+    def rate_limit(self, id: str) -> RateLimitNamespace:
+        """The owner of the counters of a rate limiting namespace. Raises ClosedError after `close`."""
+        from .ratelimit import RateLimitNamespace
+
+        def create() -> RateLimitNamespace:
+            path = self.layout.database("ratelimit", id)
+            prepare = partial(self.layout.record, "ratelimit", id, path)
+            return RateLimitNamespace(id, path, self.clock, self.durability, prepare)
+
+        return self._owner("ratelimit", id, RateLimitNamespace, create)
+
+    def analytics(self, dataset: str) -> AnalyticsDataset:
+        """The owner of an Analytics Engine dataset. Raises ClosedError after `close`."""
+        from .analytics import AnalyticsDataset
+
+        def create() -> AnalyticsDataset:
+            path = self.layout.database("analytics", dataset)
+            prepare = partial(self.layout.record, "analytics", dataset, path)
+            return AnalyticsDataset(dataset, path, self.clock, self.durability, prepare)
+
+        return self._owner("analytics", dataset, AnalyticsDataset, create)
+
+    def secrets_store(self, id: str) -> SecretsStore:
+        """The owner of the Secrets Store `id`. Raises ClosedError after `close`."""
+        from .secrets_store import SecretsStore
+
+        def create() -> SecretsStore:
+            path = self.layout.database("secrets-store", id)
+            prepare = partial(self.layout.record, "secrets-store", id, path)
+            return SecretsStore(id, path, self.clock, self.durability, prepare)
+
+        return self._owner("secrets-store", id, SecretsStore, create)
+
+    def email(self) -> EmailOutbox:
+        """The owner of all messages that workers send. Raises ClosedError after `close`."""
+        from .email import EmailOutbox
+
+        def create() -> EmailOutbox:
+            path = self.layout.database("email", "outbox")
+            prepare = partial(self.layout.record, "email", "outbox", path)
+            return EmailOutbox(path, self.clock, self.durability, prepare)
+
+        return self._owner("email", "outbox", EmailOutbox, create)
+
+    def queues(self) -> QueueStore:
+        """The owner of all queues. Raises ClosedError after `close`."""
+        from .queues import QueueStore
+
+        def create() -> QueueStore:
+            path = self.layout.database("queues", "queues")
+            prepare = partial(self.layout.record, "queues", "queues", path)
+            return QueueStore(path, self.clock, self.durability, prepare)
+
+        return self._owner("queues", "queues", QueueStore, create)
+
+    def queue(self, name: str) -> Queue:
+        """The queue `name`, whose owner is that of all queues. Raises ClosedError after `close`."""
+        return self.queues().queue(name)
+
+    def objects(self, local_id: str) -> ObjectNamespace:
+        """The owner of the objects of one class: worker and class, joined by a hyphen.
+
+        Raises ClosedError after `close`.
+        """
+        from .objects import ObjectNamespace
+
+        def create() -> ObjectNamespace:
+            directory = self.layout.directory("do") / file_name(local_id, "")
+            prepare = partial(self.layout.record, "do", local_id, directory)
+            return ObjectNamespace(
+                local_id,
+                directory,
+                self.clock,
+                self.durability,
+                self._object_databases(),
+                self._scheduler_link().schedule,
+                prepare,
+            )
+
+        return self._owner("do", local_id, ObjectNamespace, create)
+
+    def alarms(self) -> AlarmScheduler:
+        """The owner of the alarms of all objects. Raises ClosedError after `close`."""
+        from .objects import AlarmScheduler
+        from .objects.stored_alarms import open_scheduler
+
+        def create() -> AlarmScheduler:
+            scheduler = open_scheduler(self)
+            if self.on_alarms is not None:
+                self.on_alarms(scheduler)
+            return scheduler
+
+        return self._owner("alarms", "alarms", AlarmScheduler, create)
+
+    def may_have_alarms(self) -> bool:
+        """Whether something in the state directory can have an alarm, or has had one."""
+        if self.layout.database("alarms", "alarms").exists():
+            return True
+        return any(True for _ in self.layout.stored("do"))
+
     def stored(self, kind: str) -> Iterator[StoredResource]:
         """The resources of a kind that have a file in the state directory."""
         return self.layout.stored(kind)
@@ -112,6 +224,9 @@ class BindingRegistry:
         """
         self._closed = True
         failures: list[Exception] = []
+        # Objects that are closed hand their alarms over.
+        owners = sorted(self._owners.items(), key=lambda item: item[0][0] != "alarms")
+        self._owners = dict(owners)
         while self._owners:
             _, owner = self._owners.popitem()
             try:
@@ -131,6 +246,22 @@ class BindingRegistry:
             owner = self._owners[kind, id] = create()
         assert isinstance(owner, type_)
         return owner
+
+    def _scheduler_link(self) -> SchedulerLink:
+        from .objects.stored_alarms import SchedulerLink
+
+        if self._alarm_link is None:
+            self._alarm_link = SchedulerLink(
+                self.alarms, self.layout.database("alarms", "alarms").exists
+            )
+        return self._alarm_link
+
+    def _object_databases(self) -> OpenDatabases:
+        from .objects.open_databases import OpenDatabases
+
+        if self._open_objects is None:
+            self._open_objects = OpenDatabases()
+        return self._open_objects
 
     def _new_d1(self, id: str) -> D1Database:
         from .d1 import D1Database

@@ -137,7 +137,7 @@ class AlarmScheduler:
         self._due.detach(namespace)
 
     def pending(self) -> list[PendingAlarms]:
-        """How many alarms wait in each namespace, also in those that nobody attached."""
+        """How many alarms wait in each namespace, the earliest first, whether attached or not."""
         return self._table.pending()
 
     async def compare(self, stored: StoredAlarms) -> int:
@@ -333,7 +333,7 @@ class AlarmScheduler:
             self._put(due.key, alarm).add_done_callback(_note_failure)
 
     def _abandon(self, due: DueAlarm, outcome: Failed) -> None:
-        _log.error("%s/%s: its alarm is given up: %s", *due.key, outcome.reason)
+        _log.info("%s/%s: its alarm is given up: %s", *due.key, outcome.reason)
         due.state = State.ABANDONED
         told = Context().run(_begin, due.runner.abandon, due.key, due.time)
         self._abandonments.add(told)

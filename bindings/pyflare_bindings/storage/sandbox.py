@@ -14,7 +14,7 @@ from typing import Any
 
 import apsw
 
-from .authorizer import is_reserved
+from .authorizer import Authorizer, is_reserved
 from .errors import SqlError, is_storage_fault, platform_text, state_error
 from .plan import EMPTY_PLAN, Plan, Planner
 from .row_meter import RowMeter
@@ -32,6 +32,10 @@ PARAMETERS_NOT_IN_LAST = (
     "parameters."
 )
 
+# The statement cache goes by text. This mark makes internal texts ones that no user can send, so
+# that a statement compiled with the sandbox off never reaches a user.
+INTERNAL_MARK = f" /* {os.urandom(16).hex()} */"
+
 _PLANS_KEPT = 512
 _LONGEST_TEXT_KEPT = 16_384
 _STEPS_BETWEEN_LOOKS = 100
@@ -45,7 +49,7 @@ class StoppedError(Exception):
 
 
 class Sandbox:
-    """One connection to one file.
+    """One connection to one file, `opened` by the owner or else here.
 
     `loop_deadline` is the time (of `perf_counter`) after which a statement on the event loop is
     stopped; there is none with `on_thread`; `given_up` stops a statement on the thread. With `is_large`,
@@ -81,12 +85,15 @@ class Sandbox:
         "wal_pages",
     )
 
-    def __init__(self, path: Path, durability: Durability) -> None:
+    def __init__(
+        self,
+        path: Path,
+        durability: Durability,
+        opened: tuple[apsw.Connection, Authorizer] | None = None,
+    ) -> None:
         self.path = path
-        self.connection, self._authorizer = open_connection(path, durability)
-        # The statement cache goes by text. This mark makes internal texts ones that no user can
-        # send, so that a statement compiled with the sandbox off never reaches a user.
-        self._mark = f" /* {os.urandom(16).hex()} */"
+        self.connection, self._authorizer = opened or open_connection(path, durability)
+        self._mark = INTERNAL_MARK
         self._page_count = "PRAGMA page_count" + self._mark
         self._free_pages = "PRAGMA freelist_count" + self._mark
         self._begin_write = "BEGIN IMMEDIATE" + self._mark
@@ -94,7 +101,7 @@ class Sandbox:
         self._commit = "COMMIT" + self._mark
         self._new_cursor()
         self._execute_internal = self.connection.cursor().execute
-        self._schema = SchemaFacts(self.internal)
+        self._schema = self._schema_facts()
         self._planner = Planner(self.connection, self._authorizer, self._schema)
         self._meter = RowMeter(self.connection, self._schema)
         self._plans: dict[str, Plan] = {}
@@ -106,7 +113,7 @@ class Sandbox:
         self.is_large = False
         self.wal_pages = 0
         self._busy_since = 0.0
-        self._page_bytes = int(self.internal("PRAGMA page_size")[0][0])
+        self._page_bytes = 0
         self.connection.set_progress_handler(self._look_around, _STEPS_BETWEEN_LOOKS)
         self.connection.set_busy_handler(self._wait_for_other_process)
         self.connection.set_wal_hook(self._note_wal_pages)
@@ -171,6 +178,8 @@ class Sandbox:
             free: Any = self._execute_internal(self._free_pages).get
         finally:
             authorizer.internal = False
+        if not self._page_bytes:
+            self._page_bytes = int(self.internal("PRAGMA page_size")[0][0])
         return int(pages - free) * self._page_bytes
 
     # A user's statements
@@ -287,6 +296,9 @@ class Sandbox:
         if is_storage_fault(error):
             return state_error(self.path, error)
         return SqlError(platform_text(error))
+
+    def _schema_facts(self) -> SchemaFacts:
+        return SchemaFacts(self.internal)
 
     def _new_cursor(self) -> None:
         self._cursor = self.connection.cursor()

@@ -40,7 +40,7 @@ class SchemaFacts:
 
     def forget(self) -> None:
         """The schema has changed."""
-        self._known.clear()
+        self._known = {}
 
     def of(self, table: str) -> TableFacts | None:
         """The facts of a table by its name in any case; None for what is not a table."""

@@ -34,6 +34,7 @@ _LIMITS = (
 )
 
 _STATEMENT_CACHE = 256
+_MODULES_KEPT = sorted(MODULES)
 _WAL_FILE_BYTES_KEPT = 16 * 1024 * 1024
 
 
@@ -64,14 +65,19 @@ def open_connection(path: Path, durability: Durability) -> tuple[apsw.Connection
     except apsw.Error as error:
         connection.close(force=True)
         raise state_error(path, error) from error
+    return connection, sandboxed(connection)
+
+
+def sandboxed(connection: apsw.Connection) -> Authorizer:
+    """Put the platform's limits and rules on a connection."""
     connection.wal_autocheckpoint(0)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-    connection.drop_modules(sorted(MODULES))
+    connection.drop_modules(_MODULES_KEPT)
     for limit, value in _LIMITS:
         connection.limit(limit, value)
     authorizer = Authorizer()
     connection.authorizer = authorizer
-    return connection, authorizer
+    return authorizer
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
