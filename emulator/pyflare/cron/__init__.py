@@ -1,0 +1,1 @@
+"""Cron triggers: the expressions, the moments they name, and the events that follow."""
