@@ -12,8 +12,9 @@ from pyflare.js import caches as js_caches
 from pyflare.js.body import BodySource
 from pyflare.js.byte_sources import ContentSource
 from pyflare.js.callbacks import console_sink
+from pyflare.js.departure import start
 from pyflare.js.error import DOMException, Error, TypeError_
-from pyflare.js.promise import JsPromise, start
+from pyflare.js.promise import JsPromise
 from pyflare.js.readers import ByteIterator
 from pyflare.js.request import Request
 from pyflare.js.response import Response

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from pyflare.js.array import JsArray
+from pyflare.js.departure import start
 from pyflare.js.error import TypeError_
-from pyflare.js.promise import JsPromise, rejected, start
+from pyflare.js.promise import JsPromise, rejected
 from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish, jsnull
 from pyflare_bindings.d1 import Bindable, Statement, StatementResult, d1_values
 

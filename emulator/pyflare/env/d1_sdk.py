@@ -15,7 +15,7 @@ from typing import Any
 
 from workers.rpc import JsDict, _BindingWrapper, python_to_rpc
 
-from pyflare.js.promise import begin
+from pyflare.js.departure import begin
 from pyflare.js.value import MAX_SAFE_INTEGER, get_property
 from pyflare_bindings.d1 import (
     Bindable,

@@ -16,6 +16,10 @@ def _nowhere(*_: Any) -> Any:
     raise RuntimeError("This environment stands alone: there are no workers to reach.")
 
 
+def _silent(_: str) -> None:
+    pass
+
+
 @dataclass(slots=True, kw_only=True)
 class Host:
     """The surroundings of one worker's ``env``.
@@ -28,8 +32,20 @@ class Host:
     worker_name: str
     #: (worker, entrypoint or None, props) -> the channel of an entrypoint.
     channel: Callable[..., Any] = _nowhere
-    #: (identity of the namespace, class, worker that defines it) -> the objects of a class.
+    #: (entry of the binding) -> the objects of a class.
     objects: Callable[..., Any] = _nowhere
+
+    #: (user worker, outbound worker or None, its parameters) -> the channel of a dispatch namespace.
+    dispatch: Callable[..., Any] = _nowhere
+
+    #: (name of the binding) -> the loader of dynamic workers.
+    dynamic: Callable[[str], Any] = _nowhere
+
+    #: Told of what a person may want to see in the terminal, such as an email that was kept.
+    notice: Callable[[str], None] = _silent
+
+    #: The static assets of this worker, a :class:`pyflare.assets.site.Site`; None without any.
+    assets: Any = None
 
     @property
     def clock(self) -> Clock:

@@ -10,9 +10,10 @@ from typing import Any
 from pyflare.js.array import JsArray
 from pyflare.js.buffer import ArrayBuffer
 from pyflare.js.collections import JsMap
+from pyflare.js.departure import start
 from pyflare.js.error import SyntaxError_
 from pyflare.js.json import JSON
-from pyflare.js.promise import JsPromise, start
+from pyflare.js.promise import JsPromise
 from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish, jsnull
 from pyflare.js.webidl import integer, scalar_text, text
 from pyflare_bindings.kv import KVEntry, KVKey, KVNamespace

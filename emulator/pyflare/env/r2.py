@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from pyflare.js.array import JsArray
-from pyflare.js.promise import JsPromise, start
+from pyflare.js.departure import start
+from pyflare.js.promise import JsPromise
 from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish, jsnull
 from pyflare.js.webidl import scalar_text
 from pyflare_bindings.r2 import R2Bucket as Owner

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from pyflare.js.departure import start
 from pyflare.js.error import TypeError_
 from pyflare.js.number import to_string
-from pyflare.js.promise import JsPromise, start
+from pyflare.js.promise import JsPromise
 from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish
 from pyflare.js.webidl import integer, text
 from pyflare_bindings.r2 import R2Bucket, UploadedPart

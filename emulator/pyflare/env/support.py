@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
+from pyflare.config.blocks.services import ServiceBinding
 from pyflare.config.diagnostics import ConfigError, Diagnostic
 from pyflare.config.worker import WorkerConfig
 
 from .bindings import SUPPORTED
 
-__all__ = ["refuse_unsupported", "without_effect"]
+__all__ = ["missing_services", "refuse_unsupported", "without_effect"]
 
 
-def refuse_unsupported(config: WorkerConfig) -> None:
-    """Raise :class:`ConfigError` that names everything in a configuration that would not work here."""
+def refuse_unsupported(config: WorkerConfig, supplied: Collection[str] = ()) -> None:
+    """Raise :class:`ConfigError` that names everything in a configuration that would not work here.
+
+    ``supplied`` are the names of bindings that the embedder gives an implementation for.
+    """
     refused: list[tuple[str, object]] = [
         (f'the binding "{binding.name}" ({binding.kind.friendly}, "{binding.kind}")', binding.entry)
         for binding in config.bindings()
-        if binding.kind not in SUPPORTED
-    ]
-    if config.assets is not None and config.assets.binding is None:
-        refused.append(('"assets"', config.assets))
-    refused += [
-        (f'the consumer of the queue "{consumer.queue}" ("queues.consumers")', consumer)
-        for consumer in config.queue_consumers
+        if binding.kind not in SUPPORTED and binding.name not in supplied
     ]
     if refused:
         raise ConfigError(
@@ -35,16 +35,29 @@ def refuse_unsupported(config: WorkerConfig) -> None:
         )
 
 
-def without_effect(config: WorkerConfig) -> list[str]:
+def without_effect(config: WorkerConfig, supplied: Collection[str] = ()) -> list[str]:
     """A warning for each part of a configuration that is accepted and does nothing here."""
     warnings = []
-    if config.crons:
-        shown = ", ".join(f'"{cron}"' for cron in config.crons)
+    warnings += [
+        f'Worker "{config.name}": the Hyperdrive binding "{entry.binding}" has no local database; using it fails.'
+        for entry in config.hyperdrive
+        if not entry.local_connection_string and entry.binding not in supplied
+    ]
+    if config.streaming_tail_consumers:
         warnings.append(
-            f'Worker "{config.name}": cron triggers ({shown}) do not fire in this version of pyflare.'
-        )
-    if config.tail_consumers:
-        warnings.append(
-            f'Worker "{config.name}": "tail_consumers" has no effect in this version of pyflare.'
+            f'Worker "{config.name}": "streaming_tail_consumers" has no effect; "tail_consumers" has.'
         )
     return warnings
+
+
+def missing_services(configurations: Iterable[WorkerConfig]) -> list[str]:
+    """A warning for each binding to a worker that is not among these."""
+    there = list(configurations)
+    names = {config.name for config in there}
+    return [
+        f'Worker "{config.name}": the binding "{binding.name}" refers to the Worker "{binding.entry.target}", which is '
+        "not running here. Calls on it fail until its configuration is given too (-c)."
+        for config in there
+        for binding in config.bindings()
+        if isinstance(binding.entry, ServiceBinding) and binding.entry.target not in names
+    ]

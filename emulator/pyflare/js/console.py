@@ -47,26 +47,32 @@ class Console(JsInstance, js_name="console"):
     def _state(self) -> ConsoleState:
         return console_state.get() or self._own_state
 
-    def _emit(self, level: str, line: str) -> None:
+    def _emit(self, level: str, line: str, args: tuple[Any, ...] = ()) -> None:
         indent = self._state.indent
         if indent:
             line = "\n".join("  " * indent + each for each in line.split("\n"))
-        console_sink.get()(level, line)
+        sink = console_sink.get()
+        # A sink may want to see what was written, beside the text that it became.
+        note = getattr(sink, "note", None)
+        if note is None:
+            sink(level, line)
+        else:
+            note(level, line, args or (line,))
 
     def log(self, *args: Any) -> None:
-        self._emit("log", format_arguments(args))
+        self._emit("log", format_arguments(args), args)
 
     def info(self, *args: Any) -> None:
-        self._emit("info", format_arguments(args))
+        self._emit("info", format_arguments(args), args)
 
     def debug(self, *args: Any) -> None:
-        self._emit("debug", format_arguments(args))
+        self._emit("debug", format_arguments(args), args)
 
     def warn(self, *args: Any) -> None:
-        self._emit("warn", format_arguments(args))
+        self._emit("warn", format_arguments(args), args)
 
     def error(self, *args: Any) -> None:
-        self._emit("error", format_arguments(args))
+        self._emit("error", format_arguments(args), args)
 
     def trace(self, *args: Any) -> None:
         """Like ``log``, with the stack of the caller."""

@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from typing import Any, Final, TypeAlias
 
+from .departure import start
 from .error import TypeError_
-from .promise import JsPromise, as_error, start
+from .promise import JsPromise, as_error
 from .request import Request
 from .response import Response
 from .status import REDIRECT_STATUSES
@@ -57,15 +58,14 @@ async def _fetch(input: Any, init: Any, options: dict[str, Any]) -> Response:
         from .http_transport import send_once
 
         send = send_once
-    return await until_aborted(follow_redirects(request, send), request)
+    return await until_aborted(follow_redirects(request, send), request._signal)
 
 
-async def until_aborted(work: Awaitable[Response], request: Request) -> Response:
-    """The result of the work, unless the request's signal aborts first: then the work is cancelled.
+async def until_aborted(work: Awaitable[Response], signal: Any) -> Response:
+    """The result of the work, unless the signal, if there is one, aborts first: then the work is cancelled.
 
     Raises: the signal's reason.
     """
-    signal = request._signal
     if signal is None:
         return await work
     task = asyncio.ensure_future(work)

@@ -68,6 +68,7 @@ _MODULES: Final = {
     "url_pattern": "URLPattern",
     "value": "Object=JsObject",
     "websocket": "WebSocket",
+    "websocket_auto_response": "WebSocketRequestResponsePair",
     "websocket_pair": "WebSocketPair",
     "weak": "FinalizationRegistry WeakMap WeakRef WeakSet",
     "writable": "WritableStream WritableStreamDefaultController",

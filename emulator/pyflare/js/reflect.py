@@ -13,6 +13,7 @@ from typing import Any, Final
 from .array import JsArray, items_of
 from .error import TypeError_
 from .number import to_string
+from .symbol import Symbol
 from .value import (
     JsClass,
     JsInstance,
@@ -99,6 +100,10 @@ class ReflectNamespace(JsInstance, js_name="Object"):
     def get(target: Any = None, key: Any = None, *_: Any) -> Any:
         """A property, undefined when there is none."""
         _require_object(target, "get")
+        if isinstance(key, Symbol):
+            # What stubs have; no other class here has a method of a symbol's name.
+            stub = key is Symbol.dispose and hasattr(type(target), "_symbol_dispose")
+            return target._symbol_dispose if stub else None
         name = to_string(key)
         own = _own(target, name)
         if own is not _ABSENT:

@@ -66,6 +66,8 @@ class Request(Body, js_name="Request"):
         request: Request = object.__new__(cls)
         request.method = method
         request.url = url
+        # A worker that passes a client's request on passes the redirects back to the client.
+        request.redirect = "manual"
         request._raw_headers = raw_headers
         request._source = body
         request._make_cf = cf

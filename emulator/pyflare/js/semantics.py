@@ -26,6 +26,9 @@ class Semantics:
     Of WebSockets: ``blob_messages``: binary messages arrive as blobs by default; ``close_is_answered``: a close frame
     is answered without the worker; ``close_reason_is_limited``: to 123 bytes; ``pedantic_close_codes``: only 1000
     and 3000 to 4999 can be sent.
+
+    Of queues: ``v8_queue_bodies``: bodies are structured clones by default, not JSON; ``plain_queue_errors``: what a
+    queue refuses has no error code.
     """
 
     version: str = "0.28.2"
@@ -36,6 +39,8 @@ class Semantics:
     close_is_answered: bool = False
     close_reason_is_limited: bool = False
     pedantic_close_codes: bool = False
+    v8_queue_bodies: bool = False
+    plain_queue_errors: bool = False
 
 
 PYODIDE_0_26: Final = Semantics("0.26.0a2", null_is_none=True)

@@ -7,33 +7,36 @@ workerd ``api/web-socket.c++``.
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from . import semantics
 from .array_buffer import ArrayBuffer, as_bytes
 from .callbacks import CallbackScope, report
-from .error import DOMException, Error, TypeError_, python_error
+from .departure import output_gate
+from .error import Error, TypeError_, python_error
 from .events import CloseEvent, ErrorEvent, Event, EventTarget, MessageEvent
 from .value import get_property
-from .webidl import encode_text, integer, null, scalar_text, text
-from .websocket_channel import NO_STATUS, ChannelEnd, Close, ConnectionLost, Item, WorkerFailed
+from .webidl import null, scalar_text, text
+from .websocket_channel import ChannelEnd, Close, ConnectionLost, Item, Message, WorkerFailed
+from .websocket_close import close_frame
 from .websocket_keeping import keep_going
+from .websocket_outbox import Outbox
 
-__all__ = ["WebSocket"]
+__all__ = ["NO_CLOSE_FRAME", "WebSocket"]
 
-_State: TypeAlias = Literal["connecting", "waiting", "accepted", "released"]
+_State: TypeAlias = Literal["connecting", "waiting", "accepted", "hibernatable", "released"]
 
 _NOT_ACCEPTED: Final = (
     "You must call one of accept() or state.acceptWebSocket() on this WebSocket before sending "
     "messages."
 )
-_NO_CLOSE_FRAME: Final = "WebSocket disconnected without sending Close frame."
+NO_CLOSE_FRAME: Final = "WebSocket disconnected without sending Close frame."
 _NOT_ESTABLISHED: Final = "Failed to establish websocket connection"
 #: How long messages are dispatched one after the other before everybody else gets a turn.
 _BURST_SECONDS: Final = 0.002
-#: Codes that stand for events and are never sent.
-_RESERVED_CODES: Final = frozenset({1004, 1005, 1006, 1015})
-_LONGEST_REASON: Final = 123
+#: Bytes of an attachment, serialised.
+_LARGEST_ATTACHMENT: Final = 16384
 
 
 class WebSocket(EventTarget, js_name="WebSocket"):
@@ -53,6 +56,8 @@ class WebSocket(EventTarget, js_name="WebSocket"):
     READY_STATE_OPEN: ClassVar[int] = 1
     READY_STATE_CLOSING: ClassVar[int] = 2
     READY_STATE_CLOSED: ClassVar[int] = 3
+
+    _end: ChannelEnd | None = None
 
     onopen: Any = None
     onmessage: Any = None
@@ -74,7 +79,11 @@ class WebSocket(EventTarget, js_name="WebSocket"):
         self._scope: CallbackScope | None = None
         self._dispatching: asyncio.Task[None] | None = None
         self._opening: asyncio.Task[Any] | None = None
-        self._attachment: Any = None
+        self._attachment: bytes | None = None
+        self._outbox: Outbox | None = None
+        self._given: ChannelEnd | None = None
+        #: What whoever keeps it for a Durable Object knows of it.
+        self.record: Any = None
 
     @classmethod
     def _construct(cls, url: Any = None, protocols: Any = None, *_: Any) -> Any:
@@ -137,6 +146,8 @@ class WebSocket(EventTarget, js_name="WebSocket"):
                 )
             case "released":
                 raise TypeError_("Can't accept() WebSocket that was already used in a response.")
+            case "hibernatable":
+                raise TypeError_("Can't accept() WebSocket after enabling hibernation.")
             case "accepted":
                 return
         half_open = get_property(members if options is None else options, "allowHalfOpen")
@@ -155,13 +166,13 @@ class WebSocket(EventTarget, js_name="WebSocket"):
         end = self._end
         if self._state == "released" or (end is not None and end.cut):
             return
-        if self._state != "accepted" or end is None:
+        if end is None or self._state not in ("accepted", "hibernatable"):
             raise TypeError_(_NOT_ACCEPTED)
         if isinstance(message, str):
-            end.send(scalar_text(message))
+            self._give(scalar_text(message))
             return
         data = as_bytes(message)
-        end.send(scalar_text(text(message)) if data is None else bytes(data))
+        self._give(scalar_text(text(message)) if data is None else bytes(data))
 
     def close(self, code: Any = None, reason: Any = None, *_: Any) -> None:
         """Send a close frame, without a status when there is no code. Ignored when that was done before.
@@ -169,7 +180,7 @@ class WebSocket(EventTarget, js_name="WebSocket"):
         Raises: InvalidAccessError for a code that cannot be sent and for a reason without one, SyntaxError for a reason
         of more than 123 bytes, TypeError before ``accept()``.
         """
-        close = _close_of(code, reason)
+        close = close_frame(code, reason)
         if self._state == "connecting":
             self._state = "released"
             if self._opening is not None:
@@ -178,25 +189,34 @@ class WebSocket(EventTarget, js_name="WebSocket"):
         end = self._end
         if self._closed_here or self._state == "released" or (end is not None and end.cut):
             return
-        if self._state != "accepted" or end is None:
+        if end is None or self._state not in ("accepted", "hibernatable"):
             raise TypeError_(_NOT_ACCEPTED)
-        end.close(close)
+        self._give(close)
         self._closed_here = True
         self._release_if_over()
 
     def serializeAttachment(self, value: Any = None) -> None:
-        """Keep a copy of a value with the socket. Raises: DataCloneError for what cannot be copied."""
-        from .structured_clone import structured_clone
+        """Keep a copy of a value with the connection; it outlives the hibernation of a Durable Object.
 
-        self._attachment = (structured_clone(value),)
+        Raises: DataCloneError for what cannot be copied, Error for more than 16 KiB.
+        """
+        from .v8_format import serialize
+
+        data = serialize(value)
+        if len(data) > _LARGEST_ATTACHMENT:
+            raise Error(
+                f"A WebSocket 'attachment' cannot be larger than {_LARGEST_ATTACHMENT} bytes."
+                f"'attachment' was {len(data)} bytes."
+            )
+        self._attachment = data
 
     def deserializeAttachment(self) -> Any:
         """A fresh copy of the kept value, null without one."""
         if self._attachment is None:
             return null()
-        from .structured_clone import structured_clone
+        from .v8_format import deserialize
 
-        return structured_clone(self._attachment[0])
+        return deserialize(self._attachment)
 
     def give_away(self) -> ChannelEnd:
         """For whoever carries a response: the channel behind this socket, which is used up by that.
@@ -212,14 +232,40 @@ class WebSocket(EventTarget, js_name="WebSocket"):
                 raise TypeError_("Can't return WebSocket that was already used in a response.")
             case "accepted":
                 raise TypeError_("Can't return WebSocket in a Response after calling accept().")
-        end, self._end = self._end, None
-        assert end is not None
+            case "hibernatable":
+                raise TypeError_(
+                    "Can't return WebSocket in a Response after calling acceptWebSocket()."
+                )
+        self._given, self._end = self._end, None
+        assert self._given is not None
+        self._given.free = False
         self._state = "released"
-        return end
+        return self._given
+
+    def __del__(self) -> None:
+        # Nobody will take the connection any more; a Durable Object at the other end must learn of that.
+        end = self._end
+        if end is None or self._state != "waiting" or not end.peer_hibernates:
+            return
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        loop.call_soon(end.leave, context=Context())
+
+    def _give(self, item: Message | Close | None) -> None:
+        hold = output_gate.get()
+        pending = None if hold is None else hold()
+        outbox = self._outbox
+        if outbox is None:
+            assert self._end is not None
+            outbox = self._outbox = Outbox(self._end)
+        outbox.put(item, pending)
 
     def _listen(self) -> None:
         assert self._end is not None
         self._state = "accepted"
+        self._end.free = False
         self._end.on_arrival = self._arrived
         if self._end.waiting:
             self._arrived()
@@ -261,12 +307,12 @@ class WebSocket(EventTarget, js_name="WebSocket"):
                 self._closed_there = True
                 if not self._half_open and not self._closed_here and self._end is not None:
                     self._closed_here = True
-                    self._end.close(item)
+                    self._give(item)
                 self.dispatchEvent(_closed(item.code, item.reason, clean=True))
                 self._release_if_over()
             case ConnectionLost():
                 self._closed_there = True
-                self.dispatchEvent(_closed(1006, _NO_CLOSE_FRAME, clean=False))
+                self.dispatchEvent(_closed(1006, NO_CLOSE_FRAME, clean=False))
                 self._state = "released"
             case failure:
                 self._fail(failure)
@@ -342,30 +388,3 @@ def _closed(code: int, reason: str, *, clean: bool) -> Event:
     event: CloseEvent = CloseEvent._make("close", trusted=True)
     event.code, event.reason, event.wasClean = code, reason, clean
     return event
-
-
-def _close_of(code: Any, reason: Any) -> Close:
-    rules = semantics.current()
-    number = None if code is None else integer(code)
-    if number is not None:
-        sendable = number == 1000 or 3000 <= number <= 4999
-        if not rules.pedantic_close_codes:
-            sendable = 1000 <= number <= 4999 and number not in _RESERVED_CODES
-        if not sendable:
-            raise _access_error(f"Invalid WebSocket close code: {number}.")
-    words = "" if reason is None else scalar_text(reason)
-    if rules.close_reason_is_limited and len(encode_text(words)) > _LONGEST_REASON:
-        raise DOMException._make(
-            f"WebSocket close reason must not be longer than {_LONGEST_REASON} bytes when UTF-8 encoded.",
-            "SyntaxError",
-        )
-    if reason is not None and number is None:
-        raise _access_error(
-            "If you specify a WebSocket close reason, you must also specify a code."
-        )
-    return Close(NO_STATUS if number is None else number, words)
-
-
-def _access_error(message: str) -> DOMException:
-    made: DOMException = DOMException._make(message, "InvalidAccessError")
-    return made

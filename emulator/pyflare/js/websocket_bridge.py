@@ -9,7 +9,7 @@ from typing import Protocol
 from .websocket_channel import ChannelEnd, Close, ConnectionLost, Message, WorkerFailed
 from .websocket_keeping import keep_going
 
-__all__ = ["Wire", "bridge", "start_bridge"]
+__all__ = ["Wire", "begin_bridge", "bridge", "start_bridge"]
 
 #: What a client gets when the worker's own code has failed.
 _INTERNAL_ERROR = Close(1011)
@@ -47,9 +47,21 @@ class Wire(Protocol):
 
 def start_bridge(end: ChannelEnd, wire: Wire) -> asyncio.Task[None]:
     """:func:`bridge` on its own, as a part of the running event."""
+    work = begin_bridge(end, wire)
+    keep_going(work, end.interrupt)
+    return work
+
+
+def begin_bridge(end: ChannelEnd, wire: Wire) -> asyncio.Task[None]:
+    """A task that does :func:`bridge`, and ends the connection also when it is cancelled before it has begun."""
+
+    def ended(_: asyncio.Task[None]) -> None:
+        end.leave()
+        wire.abort()
+
     # An empty context: this is the emulator's own work, in which nothing of the worker runs.
     work = asyncio.get_running_loop().create_task(bridge(end, wire), context=Context())
-    keep_going(work, end.interrupt)
+    work.add_done_callback(ended)
     return work
 
 

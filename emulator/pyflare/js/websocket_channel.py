@@ -69,6 +69,8 @@ class ChannelEnd:
         "_interrupted",
         "_peer",
         "_size",
+        "free",
+        "hibernates",
         "on_arrival",
     )
 
@@ -83,6 +85,20 @@ class ChannelEnd:
         self._interrupted = False
         self._changed: list[asyncio.Future[None]] = []
         self.on_arrival: Callable[[], None] | None = None
+        #: Whether it is an end of a pair that nobody has accepted or given away.
+        self.free = False
+        #: Whether a Durable Object has it that need not be in memory.
+        self.hibernates = False
+
+    @property
+    def peer_is_free(self) -> bool:
+        """Whether the other end could still be put into a response."""
+        return self._peer.free
+
+    @property
+    def peer_hibernates(self) -> bool:
+        """Whether the other end belongs to a Durable Object that need not be in memory."""
+        return self._peer.hibernates
 
     @property
     def cut(self) -> bool:
@@ -102,14 +118,18 @@ class ChannelEnd:
         peer = self._peer
         if peer._finished:
             return
-        size = len(message)
-        if peer._size + size > _LIMIT:
+        self.check_room_for(message)
+        peer._size += len(message)
+        peer._put(message)
+
+    def check_room_for(self, message: Message, held: int = 0) -> None:
+        """Raises: Error when a message, after ``held`` bytes that were not handed over yet, is too much."""
+        waiting, size = self._peer._size + held, len(message)
+        if waiting + size > _LIMIT:
             raise Error._make(
-                f"The other side of the WebSocket does not read: {peer._size} bytes wait for it, and {size} more "
+                f"The other side of the WebSocket does not read: {waiting} bytes wait for it, and {size} more "
                 f"would exceed the {_LIMIT} bytes of memory that a Worker has."
             )
-        peer._size += size
-        peer._put(message)
 
     def close(self, close: Close) -> None:
         """Hand over a close frame, the last item from this end."""

@@ -24,6 +24,7 @@ class WebSocketPair(JsInstance, js_name="WebSocketPair"):
     def _construct(cls, *_: Any) -> Any:
         pair: WebSocketPair = object.__new__(cls)
         one, two = channel()
+        one.free = two.free = True
         pair._sockets = WebSocket.over(one), WebSocket.over(two)
         return pair
 

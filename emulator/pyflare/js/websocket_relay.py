@@ -6,28 +6,40 @@ long as the connection between them.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any, ClassVar
+import asyncio
+from typing import ClassVar
 
 from .response import Response
 from .websocket import WebSocket
-from .websocket_bridge import bridge
+from .websocket_bridge import begin_bridge
 from .websocket_channel import ChannelEnd, Close, Message, channel
 
-__all__ = ["relay"]
+__all__ = ["pass_on", "relay"]
 
 
-def relay(response: Response) -> tuple[Response, Coroutine[Any, Any, None]]:
+def relay(response: Response) -> tuple[Response, asyncio.Task[None]]:
     """What the caller gets in place of the callee's response, and what the callee's event has to await.
 
     Raises: TypeError for a socket that cannot be in a response.
     """
     callee = response._web_socket.give_away()
     near, far = channel()
+    return _received(response, near), begin_bridge(callee, _ChannelWire(far))
+
+
+def pass_on(response: Response) -> Response:
+    """What the caller gets where the connection does not depend on the callee's event.
+
+    Raises: TypeError for a socket that cannot be in a response.
+    """
+    return _received(response, response._web_socket.give_away())
+
+
+def _received(response: Response, end: ChannelEnd) -> Response:
     received: Response = object.__new__(Response)
     received._copy_properties(response)
-    received._web_socket = WebSocket.over(near)
-    return received, bridge(callee, _ChannelWire(far))
+    received._web_socket = WebSocket.over(end)
+    return received
 
 
 class _ChannelWire:

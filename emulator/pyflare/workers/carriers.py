@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import greenlet as greenlets  # type: ignore[import-untyped]
 from greenlet import getcurrent
 
+from pyflare.workers.input_gate import Turns, current_section, guard
 from pyflare.workers.current import WorkerScope, current
 from pyflare.workers.suspend import RAISED, RETURNED, SUSPENDED, Carrier
 
@@ -124,7 +125,8 @@ class CarrierPool:
                 carrier.task = asyncio.current_task()
                 self._suspended.add(carrier)
             else:
-                carrier.gr_context = None
+                value = carrier.value
+                carrier.value = carrier.gr_context = None
                 if len(idle) < self._idle_limit:
                     idle.append(carrier)
                 else:
@@ -162,7 +164,11 @@ class CarrierPool:
         scope = current.get() if context is None else context.get(current)
         if scope is None:
             return asyncio.Task(coroutine, loop=loop, **options)
-        driven: Any = DrivenCoroutine(self, coroutine)  # type: ignore[arg-type]
+        section = current_section.get() if context is None else context.get(current_section)
+        steps: Any = self.drive(coroutine)  # type: ignore[arg-type]
+        if section is not None:
+            steps = guard(Turns(section), steps, coroutine)  # type: ignore[arg-type]
+        driven: Any = DrivenCoroutine(steps, coroutine)  # type: ignore[arg-type]
         return asyncio.Task(driven, loop=loop, **options)
 
     def suspendable(self, callback: Callable[..., object]) -> Callable[..., None]:
@@ -254,8 +260,9 @@ class DrivenCoroutine:
 
     __slots__ = ("_coroutine", "_steps", "send")
 
-    def __init__(self, pool: CarrierPool, coroutine: Coroutine[Any, Any, Any]) -> None:
-        steps: Any = pool.drive(coroutine)
+    def __init__(
+        self, steps: Generator[Any, Any, Any], coroutine: Coroutine[Any, Any, Any]
+    ) -> None:
         self._coroutine = coroutine
         self._steps = steps
         # Bound here, so that the task calls the generator without a frame in between.

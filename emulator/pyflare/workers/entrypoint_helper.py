@@ -33,6 +33,23 @@ class CloudflareWorkersModule(JsInstance, js_name="Module"):
         scope = current.get(None)
         return JsObject.adopt({}) if scope is None else scope.data["env"]
 
+    @property
+    def exports(self) -> Any:
+        scope = current.get(None)
+        return None if scope is None else scope.data.get("exports")
+
+    @property
+    def RpcTarget(self) -> Any:
+        from pyflare.js.rpc.names import RpcTarget
+
+        return RpcTarget
+
+    @property
+    def RpcStub(self) -> Any:
+        from pyflare.js.rpc.stub import JsRpcStub
+
+        return JsRpcStub
+
     def waitUntil(self, promise: Any = None, *_: Any) -> None:
         event = current_event.get(None)
         if event is None:
@@ -60,6 +77,10 @@ def do_an_import(name: str) -> JsPromise:
             return resolved(WORKERS_MODULE)
         case "cloudflare:sockets":
             return resolved(SOCKETS_MODULE)
+        case "cloudflare:email":
+            from pyflare.js.email_message import EmailModule
+
+            return resolved(EmailModule._make())
     return rejected(Error(f'No such module "{name}".'))
 
 

@@ -123,6 +123,13 @@ class Runtime:
         worker.define(definition)
         await worker.load()
 
+    async def remove(self, worker: Worker, grace: float) -> None:
+        """End a worker's background work within ``grace`` seconds, and forget it and its modules."""
+        await worker.close(grace)
+        if worker in self.workers:
+            self.workers.remove(worker)
+            self.isolation.remove(worker.definition.space)
+
     def can_swap_here(self) -> bool:
         """Whether the running loop swaps the modules of these workers."""
         return self._swaps(asyncio.get_running_loop())

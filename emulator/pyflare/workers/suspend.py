@@ -40,6 +40,8 @@ class Carrier(greenlet):  # type: ignore[misc]
     driver: greenlet
     task: asyncio.Task[Any] | None = None
     outcome: int = YIELDED
+    #: What the last step gave; whoever takes it puts None in its place.
+    value: Any = None
     closing: bool = False
 
     def run(self, step: Callable[[Any], Any] | None, argument: Any) -> None:
@@ -55,10 +57,10 @@ class Carrier(greenlet):  # type: ignore[misc]
                     return
                 value = error
                 self.outcome = RAISED
-            # An idle carrier must not keep an event's objects alive.
-            step = argument = None
-            step, argument = self.driver.switch(value)
-            value = None
+            # An idle carrier must not keep an event's objects alive, as the arguments of `switch` would be.
+            self.value = value
+            step = argument = value = None
+            step, argument = self.driver.switch()
 
     def unwind(self) -> None:
         """Ends the synchronous code that waits on this carrier, running its `finally` blocks.
@@ -69,10 +71,11 @@ class Carrier(greenlet):  # type: ignore[misc]
         here = getcurrent()
         self.driver = here
         self.parent = here
-        value = self.throw(GreenletExit)
+        self.throw(GreenletExit)
         if self.dead:
             return
         outcome = self.outcome
+        value, self.value = self.value, None
         self.switch(None, None)
         if outcome == RAISED and not isinstance(value, (GeneratorExit, asyncio.CancelledError)):
             raise value

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from types import CoroutineType, TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyflare.js.caches import CacheOpener, cache_opener
 from pyflare.js.error import Error, TypeError_
+from pyflare.js.fetch import Send, outbound
 from pyflare.js.response import Response
+from pyflare.js.rpc.host import StubHost, stub_host
 from pyflare.js.semantics import Semantics, semantics
 from pyflare.js.timers import Timers, event_timers
 from pyflare.js.value import JsObject
@@ -20,9 +22,14 @@ from pyflare.js.websocket_keeping import keep_connection
 from .carriers import CarrierPool
 from .connections import RELOADED, STOPPING, Connections
 from .current import WorkerScope, current_event
+from .entrypoint_helper import GLOBAL_SCOPE_ERROR
 from .entrypoints import Entrypoints, find_entrypoints, positional_capacity
 from .event import Background, ExecutionContext, FailureReport
 from .isolation import Space
+from .rpc.session import EventHost
+
+if TYPE_CHECKING:
+    from .tracing import Tracer
 
 __all__ = ["Worker", "WorkerDefinition"]
 
@@ -36,7 +43,8 @@ _NOT_A_RESPONSE = "Incorrect type for Promise: the Promise did not resolve to 'R
 class WorkerDefinition:
     """What a worker is made of.
 
-    ``main_module``: name of the module that holds the handlers, imported from the root of ``space``;
+    ``main_module``: name of the module that holds the handlers, imported from the root of ``space``; empty where there
+    is no code, only assets;
     ``environment``: the raw ``env``; ``wrap_environment``: what the SDK's classes get of it, per event;
     ``legacy_handlers``: whether module-level ``on_fetch`` counts; ``open_cache``: what ``js.caches`` opens caches with.
     """
@@ -50,6 +58,10 @@ class WorkerDefinition:
     semantics: Semantics
     legacy_handlers: bool = False
     open_cache: CacheOpener | None = None
+    #: Where its `fetch` goes; None for the network.
+    outbound: Send | None = None
+    #: Gives the binding to a Durable Object class of this worker, for ``ctx.exports``.
+    make_namespace: Callable[[str], Any] | None = None
 
 
 class Globals:
@@ -67,17 +79,24 @@ class Worker:
         report: FailureReport,
     ) -> None:
         self.scope = scope
+        self.report = report
         self.background = Background(report)
         self.connections = Connections()
         scope.context.run(keep_connection.set, self.connections.keep)
+        scope.context.run(stub_host.set, self._stub_host)
         self.entrypoints = Entrypoints()
         self.failure: BaseException | None = None
+        #: Told of every event, where somebody wants to know.
+        self.tracer: Tracer | None = None
         self._failed_at: TracebackType | None = None
         self._carriers = carriers
+        #: Advances a coroutine in one of this worker's contexts; see `CarrierPool.drive`.
+        self.drive = carriers.drive
         self.define(definition)
         self._default: type | None = None
         self._has_legacy_fetch = False
         self._capacity = 1
+        self._capacities: dict[type, int] = {}
 
     def define(self, definition: WorkerDefinition) -> None:
         """Set what the worker is made of; to be followed by :meth:`load`.
@@ -96,8 +115,14 @@ class Worker:
         scope.compat = definition.compat
         scope.namespaces = {"js": Globals(), "_cloudflare_compat_flags": definition.compat}
         scope.data["env"] = definition.environment
+        scope.data["exports"] = None
+        if getattr(definition.compat, "enable_ctx_exports", False):
+            from .rpc.loopback import Exports
+
+            scope.data["exports"] = Exports._make(self)
         scope.context.run(semantics.set, definition.semantics)
         scope.context.run(cache_opener.set, definition.open_cache)
+        scope.context.run(outbound.set, definition.outbound)
 
     async def load(self) -> None:
         """Import the main module, afresh if it was imported before, and find its entrypoints.
@@ -114,6 +139,7 @@ class Worker:
         self.failure = None
         self.entrypoints = entrypoints
         self._default = entrypoints.default
+        self._capacities = {}
         self._has_legacy_fetch = has_legacy_fetch
         fetch = getattr(self._default, "fetch", None)
         self._capacity = 0 if fetch is None else positional_capacity(fetch, 4) - 1
@@ -124,47 +150,60 @@ class Worker:
         self._failed_at = error.__traceback__
 
     async def _import(self) -> tuple[Entrypoints, bool]:
+        if not self.definition.main_module:
+            return Entrypoints(), False
         module = self.definition.space.reload(self.definition.main_module)
         found = find_entrypoints(module, legacy=self.definition.legacy_handlers)
         return found, callable(getattr(module, "on_fetch", None))
 
-    async def run(self, event: Coroutine[Any, Any, T]) -> T:
+    async def run(self, event: Coroutine[Any, Any, T], props: Any = None) -> T:
         """Run a coroutine as one event: in a context of its own, where this worker is current and its modules are seen.
 
-        The event lasts until the coroutine has ended and what it gave to ``waitUntil`` is done.
+        The event lasts until the coroutine has ended, what it gave to ``waitUntil`` is done and nobody has a stub or a
+        stream of it. ``props`` is what ``ctx.props`` will be a copy of.
         """
         timers = Timers()
-        execution: ExecutionContext = ExecutionContext._make(self.background, timers)
+        execution: ExecutionContext = ExecutionContext._make(self.background, timers, props)
         context = self.scope.context.copy()
         context.run(_enter_event, execution, timers)
+        if self.tracer is not None:
+            from .tracing import EventTrace
+
+            trace = execution._trace = EventTrace(self.name, self.tracer, execution)
+            context.run(trace.listen)
         try:
             return await self._carriers.drive(event, context)
         finally:
             execution.end()
 
-    async def fetch(self, request: Any) -> Response:
-        """Answer a request; to be run by :meth:`run`.
+    async def fetch(self, request: Any, entrypoint: str | None = None) -> Response:
+        """Answer a request, by the default class or a named one; to be run by :meth:`run`.
 
         Raises the worker's own exception, or the platform's error when there is no handler or no response.
         """
-        if self.failure is not None:
-            # One object for every event: without this its traceback would grow with each.
-            raise self.failure.with_traceback(self._failed_at)
+        self.check_loaded()
         event: ExecutionContext = current_event.get()
-        if self._default is not None:
+        if event._trace is not None and event._trace.wants():
+            return await event._trace.fetch(request, entrypoint, self.fetch(request, entrypoint))
+        if self._default is not None or entrypoint is not None:
             from workers import Request
 
-            instance = self._default(event, self._wrap_environment(self._environment))
+            instance = self.instance(entrypoint)
             try:
                 handler = instance.fetch
             except AttributeError:
                 raise TypeError_("Method fetch does not exist") from None
-            result = handler(*(Request(request), None, None)[: self._capacity])
+            capacity = self._capacity if entrypoint is None else self._capacity_of(instance)
+            result = handler(*(Request(request), None, None)[:capacity])
         else:
             result = self._legacy_fetch(request, event)
         if type(result) is CoroutineType or inspect.isawaitable(result):
             result = await result
-        return self._as_response(result)
+        return self.as_response(result)
+
+    def is_legacy(self) -> bool:
+        """Whether module-level functions answer, because there is no default class and they count."""
+        return self._default is None and self.definition.legacy_handlers
 
     def has_handler(self, name: str) -> bool:
         """Whether there is a handler of this name (``scheduled``, ``queue``...) for events of its kind."""
@@ -178,17 +217,23 @@ class Worker:
         Arguments that the handler does not take are dropped. Gives what it returns, raises what it raises, and the
         platform's error where there is no such handler.
         """
-        if self.failure is not None:
-            raise self.failure.with_traceback(self._failed_at)
+        self.check_loaded()
         event: ExecutionContext = current_event.get()
+        if event._trace is not None and event._trace.wants():
+            first = arguments[0] if arguments else None
+            return await event._trace.handle(name, first, self.handle(name, *arguments))
         if self._default is not None:
-            instance = self._default(event, self._wrap_environment(self._environment))
+            instance = self._default(event, self.make_env())
             handler = getattr(instance, name, None)
             if not callable(handler):
                 raise TypeError_(f"Method {name} does not exist")
             offered = (*arguments, None, None)
         else:
             handler = self.entrypoints.handlers.get(f"on_{name}")
+            if handler is None and not self.definition.legacy_handlers:
+                error = Error(f"Handler does not export a {name}() function")
+                error.add_note(f"{self._file} has no class named Default with a method {name}.")
+                raise error
             if handler is None:
                 raise Error(
                     f'Python entrypoint "{self._file}" does not export a handler named "on_{name}"'
@@ -197,7 +242,62 @@ class Worker:
         result = handler(*offered[: positional_capacity(handler, len(offered))])
         return await result if inspect.isawaitable(result) else result
 
-    def _as_response(self, result: Any) -> Response:
+    def check_loaded(self) -> None:
+        """Raise the failure that this worker answers every event with, if it could not be loaded."""
+        if self.failure is not None:
+            # One object for every event: without this its traceback would grow with each.
+            raise self.failure.with_traceback(self._failed_at)
+
+    def instance(self, entrypoint: str | None = None) -> Any:
+        """An instance of the default class or a named one, for the running event.
+
+        Raises: what its constructor raises; Error where there is no such entrypoint.
+        """
+        cls = self._default if entrypoint is None else self.entrypoints.workers.get(entrypoint)
+        if cls is None:
+            raise self._no_entrypoint(entrypoint)
+        event: ExecutionContext = current_event.get()
+        extra = event._extra_env
+        return cls(event, self.make_env() if extra is None else self._extended_env(extra))
+
+    def _capacity_of(self, instance: Any) -> int:
+        """How many arguments the ``fetch`` of a named entrypoint takes."""
+        cls = type(instance)
+        known = self._capacities.get(cls)
+        if known is None:
+            known = self._capacities[cls] = positional_capacity(instance.fetch, 3)
+        return known
+
+    def _no_entrypoint(self, name: str | None) -> Error:
+        if name is None:
+            error = Error("Worker has no default entrypoint.")
+            error.add_note(self._what_is_there())
+            return error
+        if name in self.entrypoints.objects:
+            return Error(
+                f"The entrypoint name {name} refers to a Durable Object class, but the incoming request is trying to "
+                "invoke it as a stateless worker."
+            )
+        error = Error(f"Worker has no such entrypoint: {name}")
+        found = ", ".join(sorted(self.entrypoints.workers)) or "none"
+        error.add_note(f'The entrypoints in {self._file} of the Worker "{self.name}": {found}.')
+        return error
+
+    def _stub_host(self) -> StubHost:
+        event = current_event.get()
+        if event is None:
+            raise Error(GLOBAL_SCOPE_ERROR)
+        return EventHost(event, self._carriers)
+
+    def _extended_env(self, extra: Mapping[str, Any]) -> Any:
+        return self._wrap_environment(JsObject.adopt({**self._environment.__dict__, **extra}))
+
+    def make_env(self) -> Any:
+        """The environment for one instance of a class."""
+        return self._wrap_environment(self._environment)
+
+    def as_response(self, result: Any, handler: str | None = None) -> Response:
+        """What a ``fetch`` handler returned, as a response. Raises: TypeError, which names ``handler``."""
         if isinstance(result, Response):
             return result
         # The SDK's Response and FetchResponse; `js_response` is also what older code returns by hand.
@@ -205,7 +305,8 @@ class Worker:
         if isinstance(wrapped, Response):
             return wrapped
         error = TypeError_(_NOT_A_RESPONSE)
-        handler = "on_fetch" if self._default is None else "Default.fetch"
+        if handler is None:
+            handler = "on_fetch" if self._default is None else "Default.fetch"
         shown = "None" if result is None else f"a value of type {type(result).__name__}"
         error.add_note(f"{handler} in {self._file} returned {shown}; return a Response.")
         raise error
@@ -249,6 +350,7 @@ class Worker:
         if waiting:
             await asyncio.wait(waiting, timeout=1)
         self._carriers.close(self.scope)
+        self.background.closed = True
 
 
 def _enter_event(event: ExecutionContext, timers: Timers) -> None:

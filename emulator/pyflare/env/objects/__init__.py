@@ -1,0 +1,1 @@
+"""Durable Objects as workers see them: namespaces, ids, stubs, and ``ctx`` inside an object."""

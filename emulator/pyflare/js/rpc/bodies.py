@@ -1,0 +1,173 @@
+"""Requests, responses and streams on their way to other code: copies, whose bodies are moved.
+
+Bodies move as bytes that the receiver draws from the sender, at the receiver's pace; the sender's body is used up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..abort import AbortSignal
+from ..blob import Blob, File
+from ..body import Body
+from ..error import TypeError_
+from ..headers import Headers
+from ..readable import ReadableStream
+from ..readers import ByteIterator
+from ..request import Request
+from ..response import Response
+from ..writable import Sink, WritableStream
+
+__all__ = ["copy_platform_object", "copy_request", "copy_response", "detach_body", "move_body"]
+
+_LOCKED_READABLE = "The ReadableStream has been locked to a reader."
+_LOCKED_WRITABLE = "The WritableStream has been locked to a writer."
+
+
+def copy_platform_object(value: Any) -> Any:
+    """What a Web API object arrives as; None for one that cannot be sent.
+
+    Raises: TypeError for a locked stream or a used body.
+    """
+    match value:
+        case Headers():
+            return value.copy(immutable=value._immutable)
+        case Request():
+            return copy_request(value)
+        case Response():
+            return copy_response(value)
+        case File():
+            return File.named(value._data, value.name, value.type, value.lastModified)
+        case Blob():
+            return Blob.of(value._data, value.type)
+        case ReadableStream():
+            return _moved_stream(value)
+        case WritableStream():
+            return _moved_writable(value)
+        case AbortSignal():
+            return _following(value)
+    return None
+
+
+def copy_request(request: Request) -> Request:
+    """Raises: TypeError when the body was used before."""
+    copy: Request = object.__new__(Request)
+    copy._copy_properties(request)
+    move_body(request, copy)
+    return copy
+
+
+def copy_response(response: Response) -> Response:
+    """Raises: TypeError when the body was used before, or the response has a WebSocket."""
+    if response._web_socket is not None:
+        raise TypeError_("Can't serialize a Response that has a WebSocket.")
+    copy: Response = object.__new__(Response)
+    copy._copy_properties(response)
+    move_body(response, copy)
+    return copy
+
+
+def move_body(sender: Body, receiver: Body) -> None:
+    """Give the receiver the body, which the sender has no more. Raises: TypeError when it was used before."""
+    content = sender._content
+    if content is not None:
+        sender._check_unused()
+        receiver._content = content
+        sender._used = True
+        return
+    if sender._source is None and sender._stream is None:
+        return
+    sender._check_unused()
+    if sender._source is not None:
+        receiver._source = sender._source
+    else:
+        _take_stream(sender, receiver)
+    sender._used = True
+
+
+def detach_body(body: Body) -> None:
+    """Turn a stream, which is somebody's code, into a source that anybody may read.
+
+    Raises: TypeError for a stream that was read before or is locked.
+    """
+    body._check_unused()
+    _take_stream(body, body)
+    body._stream = None
+
+
+def _take_stream(sender: Body, receiver: Body) -> None:
+    stream = sender._stream
+    assert stream is not None
+    if stream._reader is not None:
+        raise TypeError_(_LOCKED_READABLE)
+    known = stream.unread_content()
+    if known is not None:
+        stream._disturbed = True
+        stream._state = "closed"
+        receiver._content = known
+    else:
+        receiver._source = MovedStream(stream)
+
+
+def _moved_stream(stream: ReadableStream) -> ReadableStream:
+    if stream._reader is not None:
+        raise TypeError_(_LOCKED_READABLE)
+    return ReadableStream.from_source(MovedStream(stream))
+
+
+class MovedStream:
+    """The rest of a stream as a source of bytes. What the sender's code does for it runs as the sender's."""
+
+    __slots__ = ("_chunks", "length")
+
+    def __init__(self, stream: ReadableStream) -> None:
+        self._chunks = ByteIterator(stream)
+        self.length = self._chunks.length
+
+    async def read(self) -> bytes:
+        """The next chunk, ``b""`` at the end. Raises: what the stream fails with, as it crosses."""
+        try:
+            chunk = await anext(self._chunks)
+        except StopAsyncIteration:
+            return b""
+        except Exception as error:
+            from .errors import crossing
+
+            failure = crossing(error)
+        else:
+            return chunk if type(chunk) is bytes else bytes(chunk)
+        raise failure
+
+    async def cancel(self, reason: Any) -> None:
+        """The receiver wants no more."""
+        await self._chunks.aclose(reason)
+
+
+def _moved_writable(stream: WritableStream) -> WritableStream:
+    if stream._writer is not None:
+        raise TypeError_(_LOCKED_WRITABLE)
+    writer = stream.getWriter()
+
+    async def write(chunk: Any, _controller: Any) -> None:
+        from ..structured_clone import structured_clone
+
+        await writer.write(structured_clone(chunk))
+
+    async def close() -> None:
+        await writer.close()
+
+    async def abort(reason: Any) -> None:
+        await writer.abort(reason)
+
+    moved: WritableStream = WritableStream._make(Sink(write, close, abort))
+    moved._start()
+    return moved
+
+
+def _following(signal: AbortSignal) -> AbortSignal:
+    """A signal that is aborted when another one is, with a copy of its reason."""
+    from ..structured_clone import structured_clone
+
+    made = AbortSignal.fresh()
+    signal.on_abort(lambda: made.signal_abort(structured_clone(signal.reason)))
+    return made

@@ -1,0 +1,33 @@
+"""``WebSocketRequestResponsePair``: a message that is answered without the Durable Object.
+
+Source: https://developers.cloudflare.com/durable-objects/api/state/#setwebsocketautoresponse
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .value import JsInstance
+from .webidl import scalar_text
+
+__all__ = ["WebSocketRequestResponsePair"]
+
+
+class WebSocketRequestResponsePair(JsInstance, js_name="WebSocketRequestResponsePair"):
+    """``WebSocketRequestResponsePair.new("ping", "pong")``."""
+
+    def __init__(self, request: str, response: str) -> None:
+        self._request = request
+        self._response = response
+
+    @classmethod
+    def _construct(cls, request: Any = None, response: Any = None, *_: Any) -> Any:
+        return cls._make(scalar_text(request), scalar_text(response))
+
+    @property
+    def request(self) -> str:
+        return self._request
+
+    @property
+    def response(self) -> str:
+        return self._response

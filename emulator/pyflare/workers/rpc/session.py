@@ -1,0 +1,41 @@
+"""What of an event outlives its answer: functions and streams that others still hold."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from contextvars import Context, copy_context
+from typing import Any, TypeVar
+
+from pyflare.js.error import Error
+from pyflare.js.rpc.errors import HOST_GONE
+
+from ..carriers import CarrierPool
+from ..event import ExecutionContext
+
+__all__ = ["EventHost"]
+
+T = TypeVar("T")
+
+
+class EventHost:
+    """A :class:`pyflare.js.rpc.host.StubHost`: calls run in the event's context, and it lasts as long as it is held."""
+
+    __slots__ = ("_carriers", "_context", "_event")
+
+    def __init__(self, event: ExecutionContext, carriers: CarrierPool) -> None:
+        self._event = event
+        self._carriers = carriers
+        self._context: Context = copy_context()
+
+    async def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Raises: Error when the worker has ended; what the work raises."""
+        if self._event.is_gone():
+            work.close()
+            raise Error(HOST_GONE)
+        return await self._carriers.drive(work, self._context.copy())
+
+    def hold(self) -> None:
+        self._event.hold()
+
+    def release(self) -> None:
+        self._event.release()
