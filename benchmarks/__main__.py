@@ -6,11 +6,24 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import cache, d1, events, kv, machine, over_http, r2, startup
+from benchmarks import (
+    assets,
+    cache,
+    d1,
+    events,
+    kv,
+    machine,
+    objects,
+    over_http,
+    queues,
+    r2,
+    rpc,
+    startup,
+)
 from benchmarks.report import Report
 from benchmarks.servers import HERE, ServerFailed
 
-PARTS = ("http", "d1", "r2", "kv", "cache", "events", "start")
+PARTS = ("http", "d1", "r2", "kv", "cache", "queues", "assets", "events", "rpc", "objects", "start")
 
 
 def _arguments() -> argparse.Namespace:
@@ -54,8 +67,19 @@ def main() -> int:
                 report.comparisons += kv.compare(directory, quick=arguments.quick, say=_say)
             if "cache" in parts:
                 report.comparisons += cache.compare(directory, quick=arguments.quick, say=_say)
+            if "queues" in parts:
+                report.comparisons += queues.compare(directory, quick=arguments.quick, say=_say)
+            if "assets" in parts:
+                report.comparisons += assets.compare(directory, quick=arguments.quick, say=_say)
             if "events" in parts:
                 report.comparisons += events.compare(directory, quick=arguments.quick, say=_say)
+            if "rpc" in parts:
+                report.comparisons += rpc.compare(directory, quick=arguments.quick, say=_say)
+            if "objects" in parts:
+                for durability in ("process",) if arguments.quick else ("process", "machine"):
+                    report.comparisons += objects.compare(
+                        directory, durability=durability, quick=arguments.quick, say=_say
+                    )
             if "http" in parts:
                 report.comparisons += over_http.compare(directory, quick=arguments.quick, say=_say)
         except ServerFailed as error:

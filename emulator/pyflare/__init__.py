@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .embed import Pyflare
+    from .embed.pyflare import Pyflare
 
 __all__ = ["Pyflare"]
 
@@ -13,7 +13,7 @@ __all__ = ["Pyflare"]
 def __getattr__(name: str) -> Any:
     # `pyflare --version` and the command's option errors need none of the rooms.
     if name == "Pyflare":
-        from .embed import Pyflare
+        from .embed.pyflare import Pyflare
 
         return Pyflare
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Service", "Services"]
+__all__ = ["Service", "Services", "WhenNeeded"]
 
 
 class Service(Protocol):
@@ -22,6 +22,40 @@ class Service(Protocol):
     async def close(self, grace: float) -> None:
         """Take in no more work and give what is under way ``grace`` seconds."""
         ...
+
+
+ServiceT = TypeVar("ServiceT", bound=Service)
+
+
+class WhenNeeded(Generic[ServiceT]):
+    """A service that is made when the configurations first ask for it, so that others do not pay for its code.
+
+    Args: ``needed`` says whether they do, and is asked again after a reload; ``make`` makes it. :attr:`service` is
+    the service, None until it was made.
+    """
+
+    def __init__(self, needed: Callable[[], bool], make: Callable[[], ServiceT]) -> None:
+        self._needed = needed
+        self._make = make
+        self.service: ServiceT | None = None
+
+    async def start(self) -> None:
+        """Make and start it if it is needed."""
+        if self.service is None and self._needed():
+            self.service = self._make()
+            await self.service.start()
+
+    async def reload(self) -> None:
+        """Tell it of a reload, or make and start it if it is needed now."""
+        if self.service is None:
+            await self.start()
+        else:
+            await self.service.reload()
+
+    async def close(self, grace: float) -> None:
+        """Close it if it was made."""
+        if self.service is not None:
+            await self.service.close(grace)
 
 
 class Services:

@@ -79,14 +79,14 @@ def test_an_unknown_worker_is_named_with_the_known_ones(run: Runner, tmp_path: P
 
 
 def test_a_binding_without_support_is_refused_by_name_and_place(tmp_path: Path) -> None:
-    config = write_worker(tmp_path, "", ai={"binding": "BRAIN"})
+    workflow = {"binding": "ORDERS", "name": "orders", "class_name": "Orders"}
+    config = write_worker(tmp_path, "", workflows=[workflow])
 
     with pytest.raises(ConfigError) as refusal:
         Pyflare(config)
 
-    assert 'the binding "BRAIN" (AI, "ai") is not supported by this version of pyflare' in str(
-        refusal.value
-    )
+    text = 'the binding "ORDERS" (Workflow, "workflows") is not supported by this version of pyflare'
+    assert text in str(refusal.value)
 
 
 def test_two_workers_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -330,31 +330,6 @@ def test_a_reload_tells_warnings_again(run: Runner, tmp_path: Path) -> None:
 
     run(program, config)
     assert 'Did you mean "d1_databases"' in run.err.text
-
-
-def test_assets_and_queue_consumers_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "public").mkdir()
-    config = write_worker(
-        tmp_path,
-        "",
-        assets={"directory": "./public"},
-        queues={"consumers": [{"queue": "orders"}]},
-    )
-
-    with pytest.raises(ConfigError) as refusal:
-        Pyflare(config)
-
-    assert '"assets" is not supported' in str(refusal.value)
-    assert 'the queue "orders" ("queues.consumers") is not supported' in str(refusal.value)
-
-
-def test_cron_triggers_that_will_not_fire_are_named(run: Runner, tmp_path: Path) -> None:
-    async def program(flare: Pyflare) -> Any:
-        pass
-
-    run(program, counter(tmp_path, triggers={"crons": ["*/5 * * * *"]}))
-
-    assert 'cron triggers ("*/5 * * * *") do not fire' in run.err.text
 
 
 def test_the_default_state_directory_stays_out_of_git(run: Runner, tmp_path: Path) -> None:

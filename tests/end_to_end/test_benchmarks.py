@@ -43,6 +43,22 @@ def run(output: Path, *arguments: str) -> str:
                 "64 MB in and out, highest memory",
             ],
         ),
+        (
+            "queues",
+            [
+                "queue send of a small message",
+                "queue, 10,000 messages sent and consumed by 100",
+            ],
+        ),
+        (
+            "rpc",
+            [
+                "RPC call, two numbers",
+                "RPC call, a small dict both ways",
+                "RPC call to an object, no storage",
+                "service binding fetch",
+            ],
+        ),
         ("start", ["start to first answer", "resident memory after 1000 requests"]),
     ],
 )

@@ -25,7 +25,6 @@ _WITHOUT_EFFECT = {
     "-l": 0,
     "--latest": 0,
     "--live-reload": 0,
-    "--test-scheduled": 0,
     "--show-interactive-dev-session": 0,
     "--no-show-interactive-dev-session": 0,
     "--types": 0,
@@ -81,6 +80,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how much is printed (default: log, or the variable WRANGLER_LOG)")  # fmt: skip
     add("--ready-file", type=Path, metavar="FILE",
         help="write url, address, port and process id as JSON to this file when requests are answered")  # fmt: skip
+    add("--assets", type=Path, metavar="DIR",
+        help="the directory of static assets; wins over the configuration's")  # fmt: skip
+    add("--no-cron", action="store_true", help="do not fire cron triggers at their times")
+    add("--test-scheduled", action="store_true",
+        help="run the scheduled handler at /__scheduled?cron= too, beside /cdn-cgi/local/scheduled")  # fmt: skip
     add("--no-watch", action="store_true", help="do not watch the Workers' files for changes")
     for flag, values in _WITHOUT_EFFECT.items():
         add(
@@ -172,6 +176,7 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
             durability=arguments.durability,
             log=log,
             overrides=_overrides(arguments),
+            cron=not arguments.no_cron,
         )
     except ConfigError as error:
         log.prepared("warning", render(error.diagnostics, "warning"))
@@ -195,6 +200,7 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
         upstream_protocol=arguments.upstream_protocol,
         ready_file=arguments.ready_file,
         watch=not arguments.no_watch,
+        test_scheduled=arguments.test_scheduled,
     )
     return session.run()
 
@@ -204,6 +210,7 @@ def _overrides(arguments: argparse.Namespace) -> dict[str, Any]:
     given = {
         "main": None if arguments.script is None else str(arguments.script.absolute()),
         "name": arguments.name,
+        "assets": None if arguments.assets is None else str(arguments.assets),
         "compatibility_date": arguments.compatibility_date,
         "compatibility_flags": arguments.compatibility_flag or None,
     }

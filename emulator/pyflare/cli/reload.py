@@ -74,6 +74,12 @@ def _watched(configurations: Sequence[LoadedConfig]) -> Watched:
         trees=tuple(each.worker.base_dir for each in configurations),
         files=tuple(file for each in configurations for file in each.files),
         loaded=tuple(each.worker.main for each in configurations if each.worker.main is not None),
+        # Assets are looked at when they are asked for; a change of them is no reason to load a worker again.
+        apart=tuple(
+            each.worker.assets.directory
+            for each in configurations
+            if each.worker.assets is not None and each.worker.assets.directory is not None
+        ),
     )
 
 

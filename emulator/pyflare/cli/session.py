@@ -29,7 +29,8 @@ class Session:
 
     Args: ``host`` what the primary worker sees as its host, default ``dev.host`` or its first route's;
     ``upstream_protocol`` default ``dev.upstream_protocol``; ``ready_file`` written when requests are answered and
-    removed at the end; ``watch`` whether changed files are loaded again.
+    removed at the end; ``watch`` whether changed files are loaded again; ``test_scheduled`` whether ``/__scheduled``
+    runs the ``scheduled`` handler.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Session:
         upstream_protocol: str | None = None,
         ready_file: Path | None = None,
         watch: bool = True,
+        test_scheduled: bool = False,
     ) -> None:
         self._flare = flare
         self._log = log
@@ -50,6 +52,7 @@ class Session:
         self._upstream_protocol = upstream_protocol
         self._ready_file = ready_file
         self._watch = watch
+        self._test_scheduled = test_scheduled
         self._loaded_ns = 0
         self._application: Application | None = None
         self._exit_code = 0
@@ -146,7 +149,10 @@ class Session:
 
     def _rules(self) -> dict[str, Any]:
         return self._flare.rules(
-            ip=self._listening.ip, host=self._host, protocol=self._upstream_protocol
+            ip=self._listening.ip,
+            host=self._host,
+            protocol=self._upstream_protocol,
+            test_scheduled=self._test_scheduled,
         )
 
     def _ready(self) -> None:

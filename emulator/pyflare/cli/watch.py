@@ -41,12 +41,13 @@ _Snapshot: TypeAlias = dict[str, tuple[int, int, int]]
 @dataclass(slots=True, frozen=True)
 class Watched:
     """What to watch: ``trees`` are directories with all their modules, ``files`` single files, existing or not,
-    ``loaded`` files that are known to have been there.
+    ``loaded`` files that are known to have been there; ``apart`` folders in the trees that somebody else looks after.
     """
 
     trees: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
     loaded: tuple[Path, ...] = ()
+    apart: tuple[Path, ...] = ()
 
     def directories(self) -> list[str]:
         """Every directory in which something may happen. Hidden and vendored ones are left out."""
@@ -70,6 +71,7 @@ class Watched:
         return found
 
     def _walk(self) -> Iterator[tuple[str, list[str]]]:
+        apart = frozenset(map(str, self.apart))
         for tree in dict.fromkeys(self.trees):
             for directory, below, names in os.walk(tree):
                 below[:] = sorted(
@@ -77,6 +79,7 @@ class Watched:
                     for name in below
                     if name not in _IGNORED
                     and not name.startswith(".")
+                    and os.path.join(directory, name) not in apart
                     and not os.path.exists(os.path.join(directory, name, "pyvenv.cfg"))
                 )
                 yield directory, names

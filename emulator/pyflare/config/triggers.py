@@ -30,10 +30,28 @@ def read_crons(table: Table) -> tuple[str, ...] | None:
             )
         else:
             crons = table.texts("crons")
+            _check_crons(table, crons or ())
     if "events" in table:
         _check_events(table)
     table.only("crons", "events")
     return crons
+
+
+def _check_crons(table: Table, crons: tuple[str, ...]) -> None:
+    from pyflare.cron.expression import CronError, CronExpression
+
+    for index, text in enumerate(crons):
+        try:
+            CronExpression.parse(text)
+        except CronError as error:
+            table.valid = False
+            table.report.error(
+                f'"{table.field}.crons[{index}]" is not a cron expression: {text!r}. In {error}.'
+                if str(error).startswith("the ")
+                else f'"{table.field}.crons[{index}]" is not a cron expression: {text!r}: {error}.',
+                (*table.path, "crons", index),
+                'An example is "*/15 9-17 * * MON-FRI"; times are in UTC, and 1 is Sunday.',
+            )
 
 
 def _check_events(table: Table) -> None:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyflare.js.error import TypeError_
 from pyflare.js.promise import rest_of
@@ -36,6 +36,9 @@ from .outbound import (
     start_message,
 )
 
+if TYPE_CHECKING:
+    from pyflare.assets.site import Site
+
 __all__ = ["Application"]
 
 _END: Final = {"type": "http.response.body", "body": b"", "more_body": False}
@@ -58,7 +61,9 @@ class Application:
         log: where request lines and uncaught exceptions go.
         upstreams: by worker name, the host that this worker sees instead of the client's.
         guard: who may use ``/cdn-cgi/``.
-        endpoints: further local endpoints by name, as ``/cdn-cgi/local/<name>``; ASGI applications.
+        endpoints: further local endpoints by name, as ``/cdn-cgi/local/<name>``; ASGI applications. A name that
+            begins with a slash is a path of its own.
+        sites: by worker name, the static assets in front of it.
         pretty_errors: whether browsers get a page for an uncaught exception; else everybody gets text.
         direct: whether ``receive`` comes straight from a server, without middleware that binds it to a task.
         cf: what ``request.cf`` holds, from the client's ``Accept-Encoding`` and the HTTP version.
@@ -72,17 +77,18 @@ class Application:
         upstreams: Mapping[str, Upstream] | None = None,
         guard: Guard | None = None,
         endpoints: Mapping[str, ASGIApplication] | None = None,
+        sites: Mapping[str, Site] | None = None,
         pretty_errors: bool = True,
         direct: bool = False,
         cf: Callable[[str, str], Any] = cf_properties,
     ) -> None:
         self._log = log
-        self._endpoints: dict[str, ASGIApplication] = {"health": health, **(endpoints or {})}
+        self._always: dict[str, ASGIApplication] = {"health": health, **(endpoints or {})}
         self._pretty = pretty_errors
         self._direct = direct
         self._cf = cf
         self._disconnects = Disconnects(log.debug)
-        self.route(route, upstreams=upstreams, guard=guard)
+        self.route(route, upstreams=upstreams, guard=guard, sites=sites)
 
     def route(
         self,
@@ -90,18 +96,27 @@ class Application:
         *,
         upstreams: Mapping[str, Upstream] | None = None,
         guard: Guard | None = None,
+        endpoints: Mapping[str, ASGIApplication] | None = None,
+        sites: Mapping[str, Site] | None = None,
     ) -> None:
-        """Serve other workers, or the same by other rules, from the next request on."""
+        """Serve other workers, or the same by other rules, from the next request on.
+
+        ``endpoints`` come beside those given at first.
+        """
         self._route = route
         self._upstreams = dict(upstreams or {})
         self._guard = guard or Guard()
+        self._endpoints = {**self._always, **(endpoints or {})}
+        self._sites = dict(sites or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._upgrade(scope, receive, send)
             return
         path: str = scope["path"]
-        if "/cdn-cgi/" in path and await self._answered_locally(scope, receive, send):
+        if ("/cdn-cgi/" in path or path in self._endpoints) and await self._answered_locally(
+            scope, receive, send
+        ):
             return
         worker = self._route(scope)
         upstream = self._upstreams.get(worker.name) if self._upstreams else None
@@ -109,6 +124,8 @@ class Application:
             inbound = read_scope(scope, upstream)
         except BadRequest as error:
             await send_text(send, 400, str(error))
+            return
+        if self._sites and await self._answered_by_assets(worker, scope, send, inbound, upstream):
             return
         body = RequestBody(receive, inbound.length, direct=self._direct)
         # The whole exchange is one event: a body that streams runs the worker's code after its handler has returned.
@@ -232,10 +249,12 @@ class Application:
         method: str = scope["method"]
         content_type, text = error_response(error, scope, inbound.url, pretty=self._pretty)
         milliseconds = (perf_counter() - began) * 1000
-        self._log.request(worker.name, method, inbound.path, 500, REASONS[500], milliseconds)
+        # What a Durable Object says of an overload is passed on.
+        status = 503 if getattr(error, "overloaded", False) is True else 500
+        self._log.request(worker.name, method, inbound.path, status, REASONS[status], milliseconds)
         body.started = True
         body.finish()
-        await send_text(send, 500, "" if method == "HEAD" else text, content_type)
+        await send_text(send, status, "" if method == "HEAD" else text, content_type)
 
     def _cf_of(self, scope: Scope, inbound: Inbound) -> Any:
         return self._cf(inbound.accept.decode("latin-1"), scope.get("http_version", "1.1"))
@@ -260,9 +279,27 @@ class Application:
             if body.cancelled:
                 task.uncancel()
 
+    async def _answered_by_assets(
+        self,
+        worker: Worker,
+        scope: Scope,
+        send: Send,
+        inbound: Inbound,
+        upstream: Upstream | None,
+    ) -> bool:
+        site = self._sites.get(worker.name)
+        if site is None:
+            return False
+        # Only a server of assets pays for the import.
+        from .assets import answered_by_assets
+
+        return await answered_by_assets(
+            site, scope, send, inbound, upstream, partial(self._log.request, worker.name)
+        )
+
     async def _answered_locally(self, scope: Scope, receive: Receive, send: Send) -> bool:
         path = inbound_path(scope)
-        if not path.startswith(PREFIX):
+        if not path.startswith(PREFIX) and path not in self._endpoints:
             return False
         refusal = self._guard.refusal(scope)
         if refusal is not None:

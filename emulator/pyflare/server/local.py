@@ -81,8 +81,10 @@ def _bracketed(name: str) -> str:
 def local_endpoint(path: str, endpoints: Mapping[str, ASGIApplication]) -> ASGIApplication | None:
     """The endpoint of a path, old names included; ``None`` when the worker should see the request.
 
-    ``endpoints`` maps the first path segment after ``/cdn-cgi/local/`` to an ASGI application.
+    ``endpoints`` maps the first path segment after ``/cdn-cgi/local/``, or a whole path, to an ASGI application.
     """
+    if path in endpoints and path.startswith("/"):
+        return endpoints[path]
     for earlier, now in _EARLIER_NAMES.items():
         if path.startswith(earlier):
             path = now + path[len(earlier) :]

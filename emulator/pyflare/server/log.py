@@ -104,6 +104,46 @@ class LogSink:
             answer = f"{status} {reason} ({milliseconds:.0f}ms)"
         self._output.write(f"[wrangler:info] {prefix}{method} {path} {answer}\n")
 
+    def queue(
+        self, worker: str, name: str, acknowledged: int, total: int, milliseconds: float
+    ) -> None:
+        """One delivered batch: how many of its messages are done."""
+        if self._level < _INFO:
+            return
+        prefix = f"[{worker}] " if self.named else ""
+        answer = f"{acknowledged}/{total}"
+        time = f"({milliseconds:.0f}ms)"
+        if self._colour:
+            shade = _GREEN if acknowledged == total else _YELLOW if acknowledged else _RED
+            name, answer = f"{_BOLD}{name}{_RESET}", f"{shade}{answer}{_RESET}"
+            time = f"{_GREY}{time}{_RESET}"
+        self._output.write(f"[wrangler:info] {prefix}QUEUE {name} {answer} {time}\n")
+
+    def scheduled(self, worker: str, cron: str, outcome: str, milliseconds: float) -> None:
+        """One scheduled event; ``cron`` is the expression, or empty."""
+        if self._level < _INFO:
+            return
+        prefix = f"[{worker}] " if self.named else ""
+        shown = f'CRON "{cron}"' if cron else "CRON"
+        time = f"({milliseconds:.0f}ms)"
+        if self._colour:
+            outcome = f"{_GREEN if outcome == 'ok' else _RED}{outcome}{_RESET}"
+            time = f"{_GREY}{time}{_RESET}"
+        self._output.write(f"[wrangler:info] {prefix}{shown} {outcome} {time}\n")
+
+    def alarm(
+        self, worker: str, object: str, outcome: str, late: float, milliseconds: float
+    ) -> None:
+        """One run of an alarm. ``late`` is by how many milliseconds it began too late, ``object`` class and name."""
+        if self._level < _INFO:
+            return
+        prefix = f"[{worker}] " if self.named else ""
+        time = f"({late:.0f}ms late, {milliseconds:.0f}ms)"
+        if self._colour:
+            outcome = f"{_GREEN if outcome.startswith('ok') else _RED}{outcome}{_RESET}"
+            object, time = f"{_BOLD}{object}{_RESET}", f"{_GREY}{time}{_RESET}"
+        self._output.write(f"[wrangler:info] {prefix}ALARM {object} {outcome} {time}\n")
+
     def console(self, worker: str, level: str, text: str) -> None:
         """What a worker gave to ``console.log`` and its kin; ``level`` is the method's name."""
         if self._level < _CONSOLE_LEVELS.get(level, _LOG):

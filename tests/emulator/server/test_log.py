@@ -31,6 +31,25 @@ def test_request_line() -> None:
     assert captured.texts == ("[wrangler:info] GET /path 200 OK (12ms)\n", "")
 
 
+def test_queue_line() -> None:
+    captured = Captured(named=True)
+    captured.log.queue("jobs", "orders", 9, 10, 11.6)
+    assert captured.texts == ("[wrangler:info] [jobs] QUEUE orders 9/10 (12ms)\n", "")
+
+
+@pytest.mark.parametrize(("done", "shade"), [(2, "32"), (1, "33"), (0, "31")])
+def test_queue_line_has_a_colour_for_all_some_and_none(done: int, shade: str) -> None:
+    captured = Captured(colour=True)
+    captured.log.queue("jobs", "orders", done, 2, 1)
+    assert f"\x1b[{shade}m{done}/2\x1b[0m" in captured.texts[0]
+
+
+def test_queue_line_is_silent_below_info() -> None:
+    captured = Captured(level="warn")
+    captured.log.queue("jobs", "orders", 2, 2, 1)
+    assert captured.texts == ("", "")
+
+
 def test_lines_name_the_worker_when_there_are_several() -> None:
     captured = Captured(named=True)
     captured.log.request("people", "GET", "/", 200, "OK", 1)

@@ -1,0 +1,179 @@
+"""Wakes the objects of one class for the scheduler."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from time import perf_counter
+from typing import Final, Protocol
+
+from pyflare.workers.actors import Actor, ActorNamespace
+from pyflare.workers.actors import failures
+from pyflare_bindings.objects import (
+    AlarmRun,
+    Completed,
+    Declined,
+    Failed,
+    ObjectId,
+    ObjectIdError,
+    ObjectKey,
+    ObjectResetError,
+    Outcome,
+)
+from pyflare_bindings.objects.retry import MAX_RETRIES
+from pyflare_bindings.storage.errors import ClosedError, StateError
+
+from .event import run_alarm
+
+__all__ = ["AlarmLog", "ObjectAlarms"]
+
+# How often an object that ends meanwhile is told that its alarm is given up.
+_TELLINGS: Final = 3
+
+
+class AlarmLog(Protocol):
+    """Where a person reads how alarms went."""
+
+    def alarm(
+        self, worker: str, object: str, outcome: str, late: float, milliseconds: float
+    ) -> None: ...
+    def info(self, text: str) -> None: ...
+    def warning(self, text: str) -> None: ...
+    def error(self, text: str) -> None: ...
+
+
+class ObjectAlarms:
+    """A :class:`pyflare_bindings.objects.AlarmRunner`."""
+
+    __slots__ = ("_log", "_namespace")
+
+    def __init__(self, namespace: ActorNamespace, log: AlarmLog) -> None:
+        self._namespace = namespace
+        self._log = log
+
+    async def run(self, run: AlarmRun) -> Outcome:
+        """Wake an object. Raises: what keeps it from being started."""
+        try:
+            id = self._namespace.ids.from_string(run.key.id)
+        except ObjectIdError:
+            self._log.warning(f"{run.key.id} is no object of {self._namespace.label}; its alarm is dropped.")
+            return Declined(None)
+        actor = self._namespace.live(id)
+        if actor is None:
+            await self._namespace.has_ended(id)
+            woken = self._wake(id, run.time)
+            if isinstance(woken, Declined):
+                return woken
+            actor = woken
+        clock = self._namespace.host.clock
+        late = clock.now() * 1000 - run.time
+        began = perf_counter()
+        outcome: Outcome
+        try:
+            outcome = await actor.deliver(partial(run_alarm, run=run, report=self._report))
+        except Exception as error:
+            outcome = self._interrupted(actor, error)
+        if not isinstance(outcome, Declined):
+            self._tell(actor, run, outcome, late, (perf_counter() - began) * 1000)
+        return outcome
+
+    def _wake(self, id: ObjectId, time: int) -> Actor | Declined:
+        """The object, which is not in memory; Declined where it need not be built, since its alarm is not due."""
+        namespace = self._namespace
+        actor = namespace.live(id)
+        if actor is not None:
+            return actor
+        namespace.check()
+        storage = namespace.storages.open(id)
+        alarm = storage.alarm.get()
+        now = int(namespace.host.clock.now() * 1000)
+        if alarm != time and (alarm is None or alarm >= now):
+            namespace.close_storage(id, storage)
+            return Declined(alarm)
+        # The scheduler knows ids; the name that the object was once called by is in its storage.
+        actor = namespace.actor(ObjectId(id.raw, storage.name))
+        assert actor.storage is storage
+        return actor
+
+    def _report(self, error: BaseException) -> None:
+        self._namespace.report("alarm", error)
+
+    def _interrupted(self, actor: Actor, error: Exception) -> Failed:
+        """The object ended during the run, or could not be built."""
+        failure = actor.failure
+        reason = f"{type(error).__name__}: {error}"
+        counted = failure is not None and not _is_internal(failure)
+        if counted:
+            self._report(error)
+        return Failed(counted=counted, retry=actor.retry_alarm, reason=reason)
+
+    def _tell(
+        self, actor: Actor, run: AlarmRun, outcome: Outcome, late: float, milliseconds: float
+    ) -> None:
+        match outcome:
+            case Completed():
+                text = "ok" if run.retry_count == 0 else f"ok at try {run.retry_count + 1}"
+            case Failed(counted=True, replaced=False):
+                text = f"exception at try {run.retry_count + 1} of {MAX_RETRIES + 1}"
+            case Failed(counted=True):
+                text = "exception"
+            case _:
+                text = "interrupted"
+        label = self._label(actor.id)
+        self._log.alarm(self._namespace.script, label, text, late, milliseconds)
+
+    def _label(self, id: ObjectId) -> str:
+        shown = id.hex if id.name is None else f'"{id.name}"'
+        return f"{self._namespace.class_name} {shown}"
+
+    async def abandon(self, key: ObjectKey, time: int) -> int | None:
+        """Unset an alarm that will not be tried again; gives the one that is set instead. Raises: what prevents it."""
+        namespace = self._namespace
+        id = namespace.ids.from_string(key.id)
+        for telling in range(_TELLINGS):
+            actor = namespace.live(id)
+            try:
+                if actor is None:
+                    alarm = await self._abandon_asleep(id, time)
+                else:
+                    alarm = await actor.deliver(partial(_abandon, time=time))
+                break
+            except Exception:
+                if telling == _TELLINGS - 1:
+                    raise
+        if alarm is None:
+            self._log.error(
+                f"The alarm of {self._label(id)} is given up and unset: its handler failed "
+                f"{MAX_RETRIES + 1} times, or asked not to be tried again."
+            )
+        return alarm
+
+    async def _abandon_asleep(self, id: ObjectId, time: int) -> int | None:
+        """The same without building the object, whose constructor may be what fails."""
+        namespace = self._namespace
+        await namespace.has_ended(id)
+        storage = namespace.storages.open(id)
+        try:
+            return await storage.alarm.abandon(time)
+        finally:
+            actor = namespace.live(id)
+            if actor is None or (storage.broken is not None and not actor.has_storage):
+                namespace.close_storage(id, storage)
+            else:
+                # Built meanwhile: the storage is its own.
+                assert actor.storage is storage
+
+
+async def _abandon(actor: Actor, time: int) -> int | None:
+    alarm: int | None = await actor.storage.alarm.abandon(time)
+    return alarm
+
+
+_INTERNAL: Final = (failures.CODE_UPDATED, failures.SHUTTING_DOWN, failures.OUTPUT_TOO_LONG)
+
+
+def _is_internal(failure: BaseException) -> bool:
+    """Whether the object ended through no fault of its code, which uses up no retry."""
+    if isinstance(failure.__cause__, StateError | ClosedError | ObjectResetError):
+        return True
+    return getattr(failure, "message", None) in _INTERNAL

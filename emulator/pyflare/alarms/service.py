@@ -1,0 +1,157 @@
+"""Runs the alarms of all objects of one Pyflare, while their classes are there."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from pyflare_bindings.registry import BindingRegistry
+from pyflare_bindings.storage.errors import StateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pyflare.workers.actors import ActorNamespace
+    from pyflare_bindings.objects import AlarmScheduler
+
+    from .runner import AlarmLog
+
+__all__ = ["AlarmService"]
+
+
+class Objects(Protocol):
+    """The classes that there are; ``on_namespace`` is called with each that comes."""
+
+    on_namespace: Callable[[ActorNamespace], None] | None
+
+    @property
+    def namespaces(self) -> Iterable[ActorNamespace]: ...
+
+
+class AlarmService:
+    """A background service. Nothing of it is loaded before there is an alarm, or an object that may have one.
+
+    A class is attached to the scheduler as long as its worker exports it. What is due meanwhile waits, and runs when
+    the class is back, whether it was renamed, its worker has an error or is not running at all.
+    """
+
+    def __init__(self, registry: BindingRegistry, objects: Objects, log: AlarmLog) -> None:
+        self._registry = registry
+        self._objects = objects
+        self._log = log
+        self._scheduler: AlarmScheduler | None = None
+        # The class of each namespace that is attached.
+        self._attached: dict[str, type] = {}
+        self._told: set[str] = set()
+        self._comparison: asyncio.Task[None] | None = None
+        self._compared = False
+
+    async def start(self) -> None:
+        """Run what is due, and compare the scheduler's table with the objects in the background."""
+        self._registry.on_alarms = self._opened
+        self._objects.on_namespace = self._attach
+        if not self._registry.may_have_alarms():
+            self._compared = True
+            return
+        try:
+            scheduler = self._registry.alarms()
+            self._announce(scheduler)
+        except StateError as error:
+            self._log.error(f"Alarms do not run: {error}")
+            return
+        self._comparison = asyncio.get_running_loop().create_task(self._compare())
+
+    async def reload(self) -> None:
+        """Take the classes as they are now. Alarms of one that was loaded again begin with a full set of tries."""
+        for namespace in self._objects.namespaces:
+            self._attach(namespace)
+        self._tell_waiting()
+
+    async def close(self, grace: float) -> None:
+        """Wake nobody any more. Handlers under way are left to their objects, which come to their end after this."""
+        self._registry.on_alarms = None
+        self._objects.on_namespace = None
+        if self._comparison is not None:
+            self._comparison.cancel()
+            await asyncio.wait([self._comparison])
+        scheduler = self._scheduler
+        if scheduler is None:
+            return
+        for key in self._attached:
+            scheduler.detach(key)
+        self._attached.clear()
+        if self._compared:
+            from pyflare_bindings.objects.stored_alarms import remember_comparison
+
+            remember_comparison(self._registry, time.time())
+
+    def _opened(self, scheduler: AlarmScheduler) -> None:
+        self._scheduler = scheduler
+        for namespace in self._objects.namespaces:
+            self._attach(namespace)
+
+    def _attach(self, namespace: ActorNamespace) -> None:
+        scheduler, key = self._scheduler, namespace.unique_key
+        if scheduler is None:
+            return
+        found = namespace.exported_class()
+        if self._attached.get(key) is found:
+            return
+        if found is None:
+            scheduler.detach(key)
+            del self._attached[key]
+            return
+        from .runner import ObjectAlarms
+
+        scheduler.attach(key, ObjectAlarms(namespace, self._log))
+        self._attached[key] = found
+        self._told.discard(key)
+
+    async def _compare(self) -> None:
+        from pyflare_bindings.objects.stored_alarms import compare_with_objects
+
+        try:
+            mended = await compare_with_objects(self._registry)
+        except StateError as error:
+            self._log.error(f"The alarms could not be compared with the stored objects: {error}")
+            return
+        self._compared = True
+        if mended:
+            self._log.info(f"The times of {mended:,} alarms were taken from the stored objects.")
+            self._tell_waiting()
+
+    def _announce(self, scheduler: AlarmScheduler) -> None:
+        from .report import pending_line
+
+        line = pending_line(scheduler.pending(), self._registry.clock.now())
+        if line is not None:
+            self._log.info(line)
+        self._tell_waiting()
+
+    def _tell_waiting(self) -> None:
+        """Say once which alarms wait for a class that is not there."""
+        if self._scheduler is None:
+            return
+        from .report import waiting_line
+
+        known = {namespace.unique_key: namespace for namespace in self._objects.namespaces}
+        for key, alarms, _ in self._scheduler.pending():
+            if key in self._attached or key in self._told:
+                continue
+            namespace = known.get(key)
+            if namespace is not None and namespace.problem() is None:
+                # Its worker cannot be loaded, which is reported where that is known.
+                continue
+            self._told.add(key)
+            script, _, class_name = key.rpartition("-")
+            if namespace is not None:
+                script, class_name = namespace.script, namespace.class_name
+            self._log.warning(
+                waiting_line(alarms, class_name, script, running=self._runs(script))
+            )
+
+    def _runs(self, script: str) -> bool:
+        return any(
+            namespace.host.worker(script) is not None for namespace in self._objects.namespaces
+        )

@@ -1,0 +1,13 @@
+"""The public embedding API: workers, their owners and the server, in somebody's own process.
+
+``pyflare.py`` is the object itself; beside it: ``configurations.py`` reads what it is given, ``loaded.py`` is who is
+there, ``definitions.py`` what a worker is made of and what its ``env`` may reach, ``background.py`` the services,
+``serving.py`` which worker answers what, ``hosting.py`` the ASGI side.
+"""
+
+from __future__ import annotations
+
+from .configurations import Configs
+from .pyflare import DEFAULT, Pyflare
+
+__all__ = ["DEFAULT", "Configs", "Pyflare"]

@@ -1,0 +1,119 @@
+"""Reads the configurations that a Pyflare is given, and refuses those that cannot be together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pyflare.config import ConfigError, Diagnostic, LoadedConfig, Overrides, load
+from pyflare.env.supplied import SuppliedBindings
+from pyflare.env.support import refuse_unsupported, without_effect
+
+__all__ = ["Configs", "ConfigurationReader"]
+
+Configs: TypeAlias = str | Path | Sequence[str | Path] | None
+
+
+class ConfigurationReader:
+    """How configurations are read, the first time and again.
+
+    Args: as those of :class:`pyflare.embed.Pyflare`.
+    """
+
+    def __init__(
+        self,
+        *,
+        cwd: Path,
+        env: str | None,
+        env_files: Sequence[str | Path],
+        vars: Mapping[str, str],
+        overrides: Mapping[str, Any],
+        supplied: SuppliedBindings,
+    ) -> None:
+        self._options: dict[str, Any] = {
+            "env": env,
+            "cwd": cwd,
+            "env_files": tuple(map(Path, env_files)),
+        }
+        self._primary: dict[str, Any] = {"vars": dict(vars), "overrides": _overrides(overrides)}
+        self._supplied = supplied
+
+    def read_all(self, configs: Configs) -> list[LoadedConfig]:
+        """Read all, the primary first. Raises ConfigError, also for workers that cannot be in one process."""
+        paths = [configs] if isinstance(configs, str | Path) else configs
+        found = [
+            self.read(None if path is None else Path(path), primary=index == 0)
+            for index, path in enumerate(paths or [None])
+        ]
+        _refuse_equal_names(found)
+        _refuse_two_consumers(found)
+        self._supplied.check({each.worker.name for each in found})
+        return found
+
+    def read(self, path: Path | None, *, primary: bool) -> LoadedConfig:
+        """Read one; None to search as wrangler does. Raises ConfigError."""
+        loaded = load(path, **self._options, **(self._primary if primary else {}))
+        refuse_unsupported(loaded.worker, self._supplied.of(loaded.worker.name))
+        if loaded.worker.assets is not None:
+            from pyflare.assets.wiring import check_assets_directory
+
+            check_assets_directory(loaded)
+        return loaded
+
+    def again(self, loaded: LoadedConfig, *, primary: bool) -> LoadedConfig:
+        """Read a configuration once more. Raises ConfigError."""
+        return self.read(loaded.user_path or loaded.path, primary=primary)
+
+    def warn(self, loaded: LoadedConfig, warn: Callable[[str], None]) -> None:
+        """Say what in a configuration has no effect here."""
+        for text in without_effect(loaded.worker, self._supplied.of(loaded.worker.name)):
+            warn(text)
+
+
+def _overrides(given: Mapping[str, Any]) -> Overrides:
+    main, flags = given.get("main"), given.get("compatibility_flags")
+    return Overrides(
+        script=None if main is None else Path(main),
+        name=given.get("name"),
+        compatibility_date=given.get("compatibility_date"),
+        compatibility_flags=None if flags is None else tuple(flags),
+        assets=None if given.get("assets") is None else Path(given["assets"]),
+    )
+
+
+def _refuse_equal_names(configurations: Sequence[LoadedConfig]) -> None:
+    first: dict[str, LoadedConfig] = {}
+    for each in configurations:
+        name = each.worker.name
+        other = first.setdefault(name, each)
+        if other is not each:
+            raise ConfigError(
+                [
+                    Diagnostic(
+                        "error",
+                        f'Two Workers are named "{name}": {other.path} and {each.path}.',
+                        hint='Give each its own "name" in its configuration.',
+                    )
+                ]
+            )
+
+
+def _refuse_two_consumers(configurations: Sequence[LoadedConfig]) -> None:
+    first: dict[str, str] = {}
+    for each in configurations:
+        for consumer in each.worker.queue_consumers:
+            other = first.get(consumer.queue)
+            first[consumer.queue] = each.worker.name
+            if other is not None:
+                raise ConfigError(
+                    [
+                        Diagnostic(
+                            "error",
+                            f'Multiple consumers defined for queue "{consumer.queue}": "{other}" and '
+                            f'"{each.worker.name}"',
+                            position=consumer.position,
+                            hint='A queue has one consumer: remove it from "queues.consumers" of one of them.',
+                        )
+                    ]
+                )

@@ -1,0 +1,68 @@
+"""Reaching the state of a directory for a few operations, with or without a process that owns it.
+
+Where another process owns the directory it is asked. Where nobody does, this process owns it as long as it needs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from .client import OwnerLost, OwnerRefused, RemoteAccess
+
+__all__ = ["Access", "OwnerLost", "OwnerRefused", "open_state"]
+
+_STEP_SECONDS: Final = 0.02
+_NOTICE_SECONDS: Final = 1.0
+
+
+class Access(Protocol):
+    """Does operations, wherever the files are open."""
+
+    def call(self, operation: str, /, body: Iterable[bytes] | None = None, **arguments: Any) -> Any:
+        """Do an operation and give its value."""
+        ...
+
+    def fetch(
+        self, operation: str, /, body: Iterable[bytes] | None = None, **arguments: Any
+    ) -> tuple[Any, Iterator[bytes]]:
+        """Do an operation and give its value and the pieces of its body, which have to be read next."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the state."""
+        ...
+
+
+def open_state(
+    root: Path, *, notice: Callable[[str], None] = lambda _: None, seconds: float = 60.0
+) -> Access:
+    """Reach the state directory ``root``, at once or when whoever keeps it for a moment is done.
+
+    Args: ``notice`` is told when that takes longer; ``seconds`` to wait at most. Raises OwnerRefused,
+    :class:`pyflare_bindings.lease.LeaseHeld` when the time is over, and OSError for a directory that cannot be used.
+    """
+    begun = time.monotonic()
+    noticed = False
+    while True:
+        remote = RemoteAccess.connect(root)
+        if remote is not None:
+            return remote
+        # Imported only now: with an owner nothing of it is needed.
+        from pyflare_bindings.lease import LeaseHeld
+
+        from .local import LocalAccess
+
+        try:
+            return LocalAccess(root)
+        except LeaseHeld as held:
+            waited = time.monotonic() - begun
+            if waited > seconds:
+                raise
+            if waited > _NOTICE_SECONDS and not noticed:
+                noticed = True
+                who = f"process {held.holder['pid']}" if "pid" in held.holder else "another process"
+                notice(f"Waiting for {who}, which uses {root} at the moment.")
+            time.sleep(_STEP_SECONDS)
