@@ -71,7 +71,7 @@ async def _events(bare: BareSQLite, rounds: int, say: Callable[[str], None]) -> 
     selects: list[float] = []
     project = HERE / "projects" / "hello" / "wrangler.jsonc"
     async with Pyflare(project, persist_to=None) as flare:
-        worker = flare.worker()
+        worker = flare.loaded()
 
         async def event() -> None:
             request = Request.from_http("GET", "http://localhost/", HEADERS, None, lambda: None)

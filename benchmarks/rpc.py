@@ -54,7 +54,7 @@ async def _measure(
     ours: dict[str, list[float]] = {measure.method: [] for measure in MEASURES}
     selects: dict[str, list[float]] = {measure.method: [] for measure in MEASURES}
     async with flare:
-        worker = flare.worker("rpc-caller")
+        worker = flare.loaded("rpc-caller")
 
         async def event(method: str) -> float:
             seconds: float = await getattr(worker.instance(), method)(COUNT)

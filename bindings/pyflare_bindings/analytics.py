@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -159,7 +160,10 @@ class AnalyticsDataset:
             )
         )
         if self._flushing is None:
-            self._flushing = asyncio.get_running_loop().create_task(self._flush())
+            # It belongs to no worker, though a worker's call is what begins it.
+            self._flushing = asyncio.get_running_loop().create_task(
+                self._flush(), context=Context()
+            )
 
     async def rows(self) -> list[AnalyticsRow]:
         """Every point of the dataset, oldest first. Raises StateError and ClosedError."""

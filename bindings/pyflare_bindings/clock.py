@@ -10,8 +10,11 @@ import asyncio
 import heapq
 import itertools
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeAlias
+
+#: Gives what a timer has set going its turns of the event loop, until it has come to rest.
+Settle: TypeAlias = Callable[[], Awaitable[None]]
 
 
 class Timer(Protocol):
@@ -127,25 +130,29 @@ class ManualClock:
         heapq.heappush(self._bookings, (due, next(self._order), booking))
         return booking
 
-    async def advance(self, seconds: float = 0.0, *, minutes: float = 0.0) -> None:
+    async def advance(
+        self, seconds: float = 0.0, *, minutes: float = 0.0, settle: Settle | None = None
+    ) -> None:
         """Turn the clock forward, running what falls due on the way in order of time.
 
-        In: `seconds` and `minutes`, added together. Raises ValueError when the sum is negative.
+        In: `seconds` and `minutes`, added together; `settle`, which waits in place of a few turns
+        of the event loop. Raises ValueError when the sum is negative.
         What a callback sets going gets its turns of the event loop before the clock moves on, so
         a timer booked from there runs within the same `advance` if it falls due in it.
         """
         step = seconds + 60.0 * minutes
         if step < 0:
             raise ValueError(f"a clock cannot be turned back: asked for {step} seconds")
+        settle = settle or self._settle
         target = self._elapsed + step
-        await self._settle()
+        await settle()
         while self._bookings and self._bookings[0][0] <= target:
             due, _, booking = heapq.heappop(self._bookings)
             if booking.cancelled:
                 continue
             self._elapsed = max(self._elapsed, due)
             booking.callback()
-            await self._settle()
+            await settle()
         self._elapsed = target
 
     async def _settle(self) -> None:

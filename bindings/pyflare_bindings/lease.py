@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Lease", "LeaseHeld"]
+__all__ = ["Lease", "LeaseHeld", "read_holder"]
 
 _FILE: Final = "lease.json"
 
@@ -32,10 +32,15 @@ class LeaseHeld(Exception):
 
 @dataclass(slots=True)
 class Lease:
-    """The lock on a directory, held until :meth:`release` or the end of the process."""
+    """The lock on a directory, held until :meth:`release` or the end of the process.
+
+    :attr:`before` is what the process before this one wrote about itself.
+    """
 
     root: Path
     _descriptor: int
+    before: dict[str, Any] = field(default_factory=dict)
+    _about: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def acquire(cls, root: Path, **about: Any) -> Lease:
@@ -49,15 +54,17 @@ class Lease:
         if not _try_lock(descriptor):
             os.close(descriptor)
             raise LeaseHeld(root, _read(path))
-        lease = cls(root, descriptor)
-        lease._write({"pid": os.getpid(), **about})
+        lease = cls(root, descriptor, _read(path))
+        lease.tell(pid=os.getpid(), **about)
         return lease
 
-    def _write(self, about: dict[str, Any]) -> None:
-        text = json.dumps(about).encode()
+    def tell(self, **about: Any) -> None:
+        """Tell others more about this process, beside what they have been told before."""
+        self._about |= about
+        text = json.dumps(self._about).encode()
         os.lseek(self._descriptor, 0, os.SEEK_SET)
-        os.ftruncate(self._descriptor, 0)
         os.write(self._descriptor, text)
+        os.ftruncate(self._descriptor, len(text))
 
     @property
     def held(self) -> bool:
@@ -74,6 +81,11 @@ class Lease:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def read_holder(root: Path) -> dict[str, Any]:
+    """What the process that holds a directory, or was the last to hold it, wrote about itself; empty if nobody did."""
+    return _read(root / _FILE)
 
 
 def _read(path: Path) -> dict[str, Any]:

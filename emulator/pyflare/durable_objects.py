@@ -10,6 +10,8 @@ from pyflare_bindings.registry import BindingRegistry
 from .config.worker import WorkerConfig
 
 if TYPE_CHECKING:
+    import asyncio
+
     from .workers.actors import Actor, ActorHost, ActorNamespace
     from .workers.worker import Worker
 
@@ -50,6 +52,10 @@ class DurableObjects:
         self._host: ActorHost | None = None
         #: Called with every class that there is, when its objects are first asked for.
         self.on_namespace: Callable[[ActorNamespace], None] | None = None
+
+    def is_running(self, script: str) -> bool:
+        """Whether a worker of this name is here."""
+        return self._worker(script) is not None
 
     @property
     def namespaces(self) -> Iterable[ActorNamespace]:
@@ -126,6 +132,9 @@ class DurableObjects:
         self._make_all()
         if self._host is not None:
             await self._host.reload()
+
+    def under_way(self) -> Iterable[asyncio.Future[Any]]:
+        return () if self._host is None else self._host.under_way()
 
     async def close(self, grace: float) -> None:
         if self._host is not None:

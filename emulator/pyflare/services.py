@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-__all__ = ["Service", "Services", "WhenNeeded"]
+__all__ = ["Busy", "Service", "Services", "WhenNeeded"]
 
 
 class Service(Protocol):
@@ -21,6 +21,15 @@ class Service(Protocol):
 
     async def close(self, grace: float) -> None:
         """Take in no more work and give what is under way ``grace`` seconds."""
+        ...
+
+
+@runtime_checkable
+class Busy(Protocol):
+    """A service whose work can be waited for."""
+
+    def under_way(self) -> Iterable[Awaitable[object]]:
+        """What is not done yet."""
         ...
 
 
@@ -52,6 +61,10 @@ class WhenNeeded(Generic[ServiceT]):
         else:
             await self.service.reload()
 
+    def under_way(self) -> Iterable[Awaitable[object]]:
+        """What is not done yet."""
+        return self.service.under_way() if isinstance(self.service, Busy) else ()
+
     async def close(self, grace: float) -> None:
         """Close it if it was made."""
         if self.service is not None:
@@ -79,6 +92,11 @@ class Services:
         """Tell all that a worker has been loaded again."""
         for service in self._started:
             await service.reload()
+
+    def under_way(self) -> list[Awaitable[object]]:
+        """What the services do that is not done yet."""
+        busy = [service for service in self._started if isinstance(service, Busy)]
+        return [work for service in busy for work in service.under_way()]
 
     async def close(self, grace: float) -> None:
         """Close all that were started, the youngest first, also when some fail; the failures are raised together."""

@@ -51,6 +51,16 @@ class StateDirectory:
                 ignore.write_text("*\n", encoding="utf-8")
         self._lease = Lease.acquire(self.path)
 
+    @property
+    def lease(self) -> Lease | None:
+        """The lock on the directory while this process has it."""
+        return self._lease
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the directory is a temporary one that nobody else knows of."""
+        return self._temporary is not None
+
     async def watch(self, renewed: Callable[[], None], lost: Callable[[Exception], None]) -> None:
         """Look every second whether the directory is still there, for ever.
 

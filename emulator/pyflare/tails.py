@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Coroutine, Iterable
+from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final
 
 from pyflare_bindings.clock import Clock
@@ -112,7 +113,10 @@ class Tails:
                 "Tail consumers are too slow for what they are told of: some traces are lost."
             )
             return
-        task = asyncio.get_running_loop().create_task(self._deliver(worker, entrypoint, item))
+        # It belongs to none of those whose event it tells of.
+        task = asyncio.get_running_loop().create_task(
+            self._deliver(worker, entrypoint, item), context=Context()
+        )
         self._deliveries.add(task)
         task.add_done_callback(self._deliveries.discard)
 

@@ -73,7 +73,7 @@ def test_env_is_what_the_worker_sees(run: Runner, tmp_path: Path) -> None:
 def test_an_unknown_worker_is_named_with_the_known_ones(run: Runner, tmp_path: Path) -> None:
     async def program(flare: Pyflare) -> Any:
         with pytest.raises(KeyError, match="no worker 'nope'; known: one"):
-            flare.worker("nope")
+            flare.loaded("nope")
 
     run(program, counter(tmp_path / "one"))
 

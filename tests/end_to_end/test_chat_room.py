@@ -130,6 +130,7 @@ class Member:
             except (OSError, ConnectionClosed):
                 pass
             self._socket = None
+            self._news.set()
             await asyncio.sleep(0.02)
 
     def _take(self, what: dict[str, Any]) -> None:

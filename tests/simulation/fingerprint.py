@@ -81,6 +81,8 @@ def fingerprint(world: World) -> tuple[Any, ...]:
             world.broken,
             world.expects_lag,
             world.ran_since,
+            world.told_nothing,
+            world.alarm_at_start,
             len([each for each in world.told if not each.done()]),
         ),
     )

@@ -24,7 +24,7 @@ from pyflare_bindings.objects import (
     SqliteAlarmTable,
 )
 
-_FAR = 10_000_000_000_000
+_FAR = 5_000_000_000_000
 
 
 def _key(n: int) -> ObjectKey:

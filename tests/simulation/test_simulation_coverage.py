@@ -34,4 +34,4 @@ def test_two_ways_to_one_state_have_the_same_future() -> None:
 
     report = explore(COMPLETE, program, 5, whole_turns=True, sample=1.0)
 
-    assert report.compared_samples > 500
+    assert report.compared_samples > 400

@@ -7,17 +7,21 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import Final, TypeVar
 
 from ..storage.errors import ClosedError, FileGoneError
 from ..storage.log_copy import LogCopy
 from ..storage.owner_thread import OwnerThread
 from ..storage.sandbox import StoppedError
 from ..storage.sqlite import Durability
+from ..storage.whole_file import copy_database, put_in_place
 from .bookmarks import bookmark_at
 from .engine import Engine, Outcome
 from .errors import TOO_MANY_WAITING, D1Error
 from .results import Results, Statement
 from .slow_requests import SlowRequests
+
+T = TypeVar("T")
 
 _LOOP_BUDGET_SECONDS = 0.010
 _INLINE_TURN_SECONDS = 0.005
@@ -25,6 +29,10 @@ _CLOSE_GRACE_SECONDS = 5.0
 _MAX_WAITING = 10_000
 _GROUP_SIZE = 256
 _LOG_LIMITS_AT_MOST = 4
+_ANY_TABLE: Final = (
+    "SELECT 1 FROM sqlite_schema WHERE name NOT LIKE '$_cf$_%' ESCAPE '$'"
+    " AND name NOT LIKE 'sqlite$_%' ESCAPE '$' LIMIT 1"
+)
 
 
 class _Request:
@@ -106,6 +114,42 @@ class D1Database:
             if results is not None:
                 return results
         return await self._wait_for_turn(statements)
+
+    # Whole databases
+
+    async def is_empty(self) -> bool:
+        """Whether it has no table; nothing is created. Raises as `query` does."""
+        if not self.path.exists():
+            return True
+        return not (await self.query([Statement(_ANY_TABLE, ())]))[0].rows
+
+    async def restore(self, incoming: Path) -> None:
+        """Put the database in the file `incoming` in the place of this one, at once.
+
+        In: `incoming`, a whole database without a log, on the same file system; it is moved. Raises
+        RuntimeError while requests are under way, StateError and ClosedError.
+        """
+
+        def replace() -> None:
+            self._close_file()
+            self._prepare_file()
+            put_in_place(incoming, self.path, sync=self._durability == "machine")
+
+        await self._run_alone(replace)
+
+    async def copy_to(self, destination: Path) -> bool:
+        """Write the database to a new file. Out: False, and no file, when there is no database.
+
+        Raises as `restore` does.
+        """
+
+        def copy() -> bool:
+            if not self.path.exists():
+                return False
+            copy_database(self.path, destination)
+            return True
+
+        return await self._run_alone(copy)
 
     async def close(self) -> None:
         """Finish the running request, refuse the waiting ones and close the file.
@@ -267,6 +311,32 @@ class D1Database:
         if any(isinstance(each, FileGoneError) for each in outcomes):
             self._close_file()
         return outcomes, perf_counter() - start
+
+    async def _run_alone(self, job: Callable[[], T]) -> T:
+        if self._closed:
+            raise self._closed_error()
+        if self._occupied or self._waiting:
+            raise RuntimeError(f"the D1 database {self.id!r} is in use")
+        finished: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+        def attempt() -> T | Exception:
+            try:
+                return job()
+            except Exception as error:
+                return error
+
+        def done(outcome: T | Exception) -> None:
+            self._occupied = False
+            if not finished.done():
+                if isinstance(outcome, Exception):
+                    finished.set_exception(outcome)
+                else:
+                    finished.set_result(outcome)
+            self._serve_waiting()
+
+        self._occupied = True
+        self._thread.run(attempt, done)
+        return await finished
 
     def check_file(self) -> None:
         """Let go of a file that was deleted or replaced, so that the next request opens what is there now."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -17,6 +17,7 @@ from ..storage.sqlite import Durability
 from . import limits
 from .entries import KVEntry, KVKey, KVPage
 from .errors import KVError
+from .restore import RestoredEntry, restore_all
 
 __all__ = ["KVNamespace"]
 
@@ -33,6 +34,7 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 """
 _GET: Final = "SELECT value, blob, size, expires, metadata FROM entries WHERE key = ?"
+_ANY: Final = "SELECT 1 FROM entries LIMIT 1"
 _BLOB_OF: Final = "SELECT blob FROM entries WHERE key = ?"
 _PUT: Final = (
     "INSERT INTO entries (key, expires, metadata, size, blob, value) VALUES (?, ?, ?, ?, ?, ?)"
@@ -179,6 +181,23 @@ class KVNamespace:
             # Some had expired. However many more there are, others have their turn in between.
             first = rows[-1][0] + b"\0"
             await asyncio.sleep(0)
+
+    async def is_empty(self) -> bool:
+        """Whether it holds no entry; nothing is created."""
+        if not self.path.exists():
+            return True
+        await self._files.open()
+        return self._files.one(_ANY, ()) is None
+
+    async def restore(self, entries: Iterable[RestoredEntry]) -> int:
+        """Put these entries in the place of all that are there, at once.
+
+        In: `entries`, which is iterated twice, with no key twice in it. Out: how many there are
+        now; those that have expired are left out. Raises KVError, and what the contents raise; then
+        nothing has changed.
+        """
+        await self._files.open()
+        return await restore_all(self._files, _PUT, entries, self._clock.now())
 
     def check_file(self) -> None:
         """See :meth:`pyflare_bindings.storage.row_file.RowFile.check_file`."""

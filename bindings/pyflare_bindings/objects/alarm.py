@@ -31,7 +31,7 @@ from .alarm_parts import (
     StoredAlarm,
     Tell,
 )
-from .instants import NEVER, comparable, now_ms, optional
+from .instants import LATEST, NEVER, comparable, now_ms, optional
 from .outcome import Declined
 from .steps import failure_of, reject, resolve
 
@@ -119,8 +119,13 @@ class ObjectAlarm:
         """Replace the alarm; a time that has passed counts as now.
 
         The row changes within the open transaction; `commit` must follow, as after every write.
-        Raises AlarmTimeError with the platform's text for a time that is not after the epoch.
+        Raises AlarmTimeError with the platform's text for a time that is not after the epoch, or
+        too far ahead to be stored in nanoseconds.
         """
+        if time > LATEST:
+            raise AlarmTimeError(
+                "The value cannot be converted because it is not a valid Date."
+            )
         if time <= 0:
             raise AlarmTimeError("setAlarm() cannot be called with an alarm time <= 0")
         self._change(max(time, now_ms(self._clock)))

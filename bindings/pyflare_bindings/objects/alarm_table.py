@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -122,17 +122,25 @@ class SqliteAlarmTable:
 
     Small batches are written at once; large ones, and at durability `machine` all of them, on the
     table's own thread. A file that is missing is created, one that is damaged set aside under
-    another name; `rebuilt` then says that the objects have to be asked. Raises StateError when the
-    file can be neither used nor replaced.
+    another name; `rebuilt` then says that the objects have to be asked, and `begins_anew` is called
+    before the new file is there. Raises StateError when the file can be neither used nor replaced.
     """
 
-    def __init__(self, path: Path, durability: Durability = "process") -> None:
+    def __init__(
+        self,
+        path: Path,
+        durability: Durability = "process",
+        begins_anew: Callable[[], None] = lambda: None,
+    ) -> None:
         self.path = path
         self._durability = durability
+        self._begins_anew = begins_anew
         self._thread = OwnerThread("alarms")
         self._log = LogCopy(path)
         self._log_pages = 0
         self.rebuilt = not path.exists()
+        if self.rebuilt:
+            begins_anew()
         try:
             self._open()
         except DamagedTableError:
@@ -199,6 +207,7 @@ class SqliteAlarmTable:
     def replace(self) -> None:
         """Set the damaged file aside, keeping it for a person to look at, and begin anew."""
         self._close_connections()
+        self._begins_anew()
         existed = self.path.exists()
         aside = self.path.with_name(f"{self.path.name}.damaged")
         try:

@@ -26,10 +26,11 @@ _LOG_BYTES = slice(18, 20)
 _WITHOUT_LOG = b"\1\1"
 _WITH_LOG = b"\2\2"
 
-_SCHEMA = (
-    "CREATE TABLE _cf_KV(key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
-    "CREATE TABLE _cf_METADATA(key INTEGER PRIMARY KEY, value BLOB)",
-)
+#: The platform's own tables, by name, with what creates them.
+KEY_TABLES: Final = {
+    "_cf_KV": "CREATE TABLE _cf_KV(key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID",
+    "_cf_METADATA": "CREATE TABLE _cf_METADATA(key INTEGER PRIMARY KEY, value BLOB)",
+}
 _OWN_TABLES = "SELECT count(*) FROM sqlite_schema WHERE name IN ('_cf_KV', '_cf_METADATA')"
 
 
@@ -38,7 +39,7 @@ def empty_image() -> bytes:
     """The database of an object that has stored nothing."""
     connection = apsw.Connection(":memory:")
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}").fetchall()
-    for statement in _SCHEMA:
+    for statement in KEY_TABLES.values():
         connection.execute(statement).fetchall()
     image = connection.serialize("main")
     connection.close()
@@ -76,7 +77,7 @@ def open_file(path: Path, *, shared: bool) -> tuple[apsw.Connection, Authorizer]
         connection.execute(f"PRAGMA synchronous = {level}").fetchall()
         connection.execute(f"PRAGMA journal_size_limit = {_LOG_FILE_BYTES_KEPT}").fetchall()
         tables: Any = connection.execute(_OWN_TABLES).get
-        if tables != len(_SCHEMA):
+        if tables != len(KEY_TABLES):
             raise apsw.CorruptError("the tables of an object are missing")
         if connection.readonly("main"):
             raise apsw.ReadOnlyError
@@ -116,8 +117,7 @@ def alarm_in(path: Path) -> int | None:
 def write_file(path: Path, image: bytes, *, sync: bool) -> None:
     """Make `image` the whole content of the file, at once. Raises StateError."""
     unfinished = path.with_suffix(".new")
-    content = bytearray(image)
-    content[_LOG_BYTES] = _WITH_LOG
+    content = with_log(image)
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -138,10 +138,21 @@ def write_file(path: Path, image: bytes, *, sync: bool) -> None:
 
 def image_of(connection: apsw.Connection) -> bytes:
     """The image of a database. Raises apsw.Error."""
-    image = connection.serialize("main")
+    return without_log(connection.serialize("main"))
+
+
+def without_log(image: bytes) -> bytes:
+    """The image, or the beginning of one, as that of a database that has no log."""
     if image[_LOG_BYTES] == _WITHOUT_LOG:
         return image
     return image[:18] + _WITHOUT_LOG + image[20:]
+
+
+def with_log(image: bytes) -> bytearray:
+    """The image, or the beginning of one, as that of a database that has a log."""
+    content = bytearray(image)
+    content[_LOG_BYTES] = _WITH_LOG
+    return content
 
 
 def sync_directory(directory: Path) -> None:

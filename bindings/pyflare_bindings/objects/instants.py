@@ -10,6 +10,9 @@ from ..clock import Clock
 # Stands for "no alarm" wherever times are compared: it is later than every real time.
 NEVER: Final = 2**63 - 1
 
+# The last one that can be stored: databases of objects hold nanoseconds in 64 bits.
+LATEST: Final = (2**63 - 1) // 1_000_000
+
 # A clock in seconds cannot hold every millisecond exactly. What is missing at today's dates is
 # under a microsecond, and an alarm must not wait another turn because of it.
 _ROUNDING_MS: Final = 0.001

@@ -14,6 +14,7 @@ from .alarm_parts import ObjectResetError
 from .files import ObjectFiles
 from .ids import ObjectId, ObjectIds
 from .images import alarm_in
+from .moving import MovedObject, copy_out, holds, put_in, read_incoming
 from .open_databases import OpenDatabases
 from .outcome import ObjectKey
 from .storage import ObjectStorage
@@ -109,6 +110,45 @@ class ObjectNamespace:
                     yield ObjectId(raw), stored
         for storage in list(self._live.values()):
             yield storage.id, storage.alarm.earliest()
+
+    def holds(self, id: ObjectId) -> bool:
+        """Whether an object has stored something. Raises StateError."""
+        return holds(self._files, id.raw)
+
+    async def restore(self, id: ObjectId, incoming: Path) -> MovedObject:
+        """Put the database in the file `incoming` in the place of what an object has stored.
+
+        In: `incoming`, a whole database without a log, on the same file system; it is moved. Its
+        alarm wakes the object here. Nothing is stored for a database with nothing in it. Raises
+        ObjectResetError when an instance lives, and StateError.
+        """
+        self._check_not_live(id)
+        moved = read_incoming(incoming, id.name)
+        if self.holds(id):
+            storage = self.open(id)
+            storage.delete_all(keep_alarm=False)
+            await storage.commit()
+            await storage.close()
+        if not moved.is_empty:
+            if moved.alarm is not None:
+                # Too early an alarm does no harm, one that is missing would.
+                await self._schedule(ObjectKey(self.unique_key, id.hex), moved.alarm)
+            put_in(self._files, id.raw, incoming, moved.alarm)
+        return moved
+
+    def copy_to(self, id: ObjectId, destination: Path) -> MovedObject | None:
+        """Write the database of an object to a new file; None, and no file, when there is none.
+
+        Raises as `restore` does.
+        """
+        self._check_not_live(id)
+        return copy_out(self._files, id.raw, destination)
+
+    def _check_not_live(self, id: ObjectId) -> None:
+        if self._closed:
+            raise ClosedError(f"the namespace {self.unique_key!r} has been closed")
+        if id.raw in self._live:
+            raise ObjectResetError("an instance of the object is alive")
 
     def check_file(self) -> None:
         """Break every live object whose file was deleted or replaced."""

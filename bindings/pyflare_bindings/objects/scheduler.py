@@ -91,6 +91,10 @@ class AlarmScheduler:
         """How many transactions the table has been asked for."""
         return self._queue.writes
 
+    def under_way(self) -> list[asyncio.Future[Any]]:
+        """The runs that go on, and the changes that are on their way into the table."""
+        return [*self._runs, *self._abandonments, *self._queue.waiting]
+
     # What the objects ask for.
 
     def schedule(self, key: ObjectKey, time: int | None) -> asyncio.Future[None]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from ..storage.errors import StateError
 from .alarm_table import SqliteAlarmTable
 from .outcome import ObjectKey
 from .scheduler import AlarmScheduler
@@ -55,9 +56,8 @@ class SchedulerLink:
 def open_scheduler(registry: BindingRegistry) -> AlarmScheduler:
     """The scheduler over the table of the state directory. Raises StateError."""
     path = registry.layout.database("alarms", "alarms")
-    table = SqliteAlarmTable(path, registry.durability)
-    if table.rebuilt:
-        _marker(registry).unlink(missing_ok=True)
+    # A crash before the new table is complete must not leave behind that all had been compared.
+    table = SqliteAlarmTable(path, registry.durability, lambda: _forget_comparison(registry))
     return AlarmScheduler(
         table, clock=registry.clock, random=Random(), stored=lambda: stored_alarms(registry)
     )
@@ -89,6 +89,23 @@ def remember_comparison(registry: BindingRegistry, until: float) -> None:
         os.replace(unfinished, marker)
     except OSError as error:
         _log.debug("%s cannot be written", marker, exc_info=error)
+
+
+def renew_comparison(registry: BindingRegistry) -> None:
+    """Note the same at the end of a process in which the table has not been lost."""
+    if _marker(registry).exists():
+        remember_comparison(registry, time.time())
+
+
+def _forget_comparison(registry: BindingRegistry) -> None:
+    try:
+        _marker(registry).unlink(missing_ok=True)
+    except OSError as error:
+        raise StateError(
+            _marker(registry),
+            f"this file cannot be removed ({os.strerror(error.errno or 0)})",
+            "Remove it by hand, so that the alarms are collected from the objects",
+        ) from error
 
 
 async def stored_alarms(

@@ -74,6 +74,12 @@ class WriteQueue:
             return self._writing.changes.get(key, row)
         return row
 
+    @property
+    def waiting(self) -> list[asyncio.Future[None]]:
+        """What those who asked wait for."""
+        writing = [] if self._writing is None else self._writing.waiting
+        return [*writing, *self._collecting.waiting]
+
     def __contains__(self, key: object) -> bool:
         """Whether a change of `key` is on its way."""
         return key in self._collecting.changes or (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from .limits import Limits
 from .listing import list_page
 from .multipart import MultipartUploads
 from .ranges import WantedRange, resolve_range, resolve_range_header
+from .restore import RestoredObject, StoredObject, restore_all
 from .rows import SELECT_HEAD, SELECT_WHOLE, object_of
+from .upload_rows import SELECT_PARTS, Part
 from .values import (
     ByteRange,
     Checksum,
@@ -206,6 +208,45 @@ class R2Bucket:
         if not self._files.is_open:
             await self._files.open()
         return list_page(self._files.read, options, self._limits)
+
+    async def is_empty(self) -> bool:
+        """Whether it holds neither object nor upload; nothing is created."""
+        if not self._files.exists:
+            return True
+        await self._files.open()
+        return not self._files.read("SELECT 1 FROM objects UNION ALL SELECT 1 FROM uploads LIMIT 1")
+
+    async def restore(self, objects: Iterable[RestoredObject]) -> int:
+        """Put these objects in the place of all that is there, uploads too, at once.
+
+        In: `objects`, which is iterated twice; of two whose keys are the same once normalised the
+        later one stays. Out: how many were stored. Raises also DigestError, and what the contents
+        raise; then nothing has changed.
+        """
+        await self._files.open()
+        return await restore_all(self._files, objects, self._limits, self._now())
+
+    async def read_stored(self, key: str) -> StoredObject | None:
+        """An object as it is kept, with its parts; a customer's key is not asked for."""
+        stored = self._checked(key)
+        if not self._files.is_open:
+            await self._files.open()
+        rows = self._files.read(SELECT_WHOLE, (stored.identity,))
+        if not rows:
+            return None
+        row = rows[0]
+        found, upload = object_of(row), row[10]
+        body = self._body(
+            found.size,
+            ByteRange(0, found.size),
+            upload=upload,
+            blob=row[-2],
+            content=row[-1],
+        )
+        if upload is None:
+            return StoredObject(found, body)
+        parts = self._files.read(SELECT_PARTS, (upload,))
+        return StoredObject(found, body, upload, [Part._make(part) for part in parts])
 
     def check_file(self) -> None:
         """See :meth:`pyflare_bindings.storage.row_file.RowFile.check_file`."""

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Callable
+from contextvars import Context
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -49,6 +50,11 @@ class BucketFiles:
         return self._blobs is not None and self._rows.is_open
 
     @property
+    def exists(self) -> bool:
+        """Whether there is a database yet."""
+        return self._rows.path.exists()
+
+    @property
     def blobs(self) -> BlobStore:
         """The contents that are too large for a row."""
         assert self._blobs is not None
@@ -62,8 +68,9 @@ class BucketFiles:
             await self._rows.open()
             if self._blobs is None:
                 self._blobs = BlobStore(await self._blob_directory(), self._durability)
+                # It belongs to no worker, though a worker's call may be what opens the bucket.
                 self._sweep = asyncio.get_running_loop().create_task(
-                    self._remove_orphans(self._blobs)
+                    self._remove_orphans(self._blobs), context=Context()
                 )
 
     async def _blob_directory(self) -> Path:

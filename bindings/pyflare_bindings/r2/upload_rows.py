@@ -21,6 +21,7 @@ UPLOAD_COLUMNS = (
     "spelling, state, changed, storage_class, ssec_key_md5, http_metadata, custom_metadata"
 )
 SELECT_UPLOAD = f"SELECT {UPLOAD_COLUMNS} FROM uploads WHERE id = ? AND key = ?"
+SELECT_PARTS = "SELECT number, blob, size, md5 FROM parts WHERE upload = ? ORDER BY number"
 _EXPIRED_AT_ONCE = 100
 
 
@@ -99,8 +100,7 @@ def parts_of_object(
 
 def stored_parts(execute: Execute, upload_id: str) -> list[Part]:
     """All parts of an upload, by number."""
-    sql = "SELECT number, blob, size, md5 FROM parts WHERE upload = ? ORDER BY number"
-    return [Part._make(row) for row in fetch(execute, sql, (upload_id,))]
+    return [Part._make(row) for row in fetch(execute, SELECT_PARTS, (upload_id,))]
 
 
 def remove_parts(execute: Execute, upload_id: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -15,6 +15,7 @@ from .errors import ClosedError
 from .expiry import ExpirySweeper
 from .row_file import Execute, RowFile
 from .sqlite import Durability
+from .stored_content import StoredContent
 
 __all__ = ["Body", "EntryFiles"]
 
@@ -168,6 +169,41 @@ class EntryFiles:
             # A caller that is cancelled while its row is being committed has stored it.
             if not stored and body.blob is not None:
                 self._blobs.delete([body.blob])
+
+    async def take_in_stored(self, content: StoredContent) -> str:
+        """Write a blob, to be referred to by `rewrite` or given to `drop_blobs`. Out: its id."""
+        async with self._blobs.writer() as writer:
+            for chunk in content.chunks():
+                await writer.write(chunk)
+            await writer.commit()
+        return writer.id
+
+    def drop_blobs(self, ids: Iterable[str]) -> None:
+        """Remove blobs that no row refers to."""
+        self._blobs.delete(ids)
+
+    async def rewrite(
+        self, job: Callable[[Execute], tuple[T, list[str]]], blobs: Iterable[str]
+    ) -> T:
+        """Change many rows in one transaction, all of which is undone when `job` raises.
+
+        In: `job`, which returns a result and the blobs of the rows that are no more; `blobs`, those
+        that its rows refer to. Out: the result.
+        """
+        stored = False
+
+        def finish(outcome: tuple[T, list[str]]) -> None:
+            nonlocal stored
+            stored = True
+            self._blobs.delete(outcome[1])
+
+        try:
+            result, _ = await self._rows.write(job, finish, atomic=True)
+        finally:
+            if not stored:
+                self._blobs.delete(blobs)
+        self._sweeper.begin()
+        return result
 
     async def remove(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable
+from types import CoroutineType
 from typing import Any, Final
 
 from pyflare.js.error import TypeError_
@@ -17,7 +18,7 @@ from pyflare.workers.actors.failures import reset_error
 from pyflare.workers.entrypoints import positional_capacity
 from pyflare_bindings.objects import AlarmRun, Outcome, deliver
 
-__all__ = ["TIME_LIMIT", "TOO_LONG", "alarm_handler", "run_alarm"]
+__all__ = ["TIME_LIMIT", "TOO_LONG", "AlarmEvents"]
 
 #: Seconds that a handler may take.
 TIME_LIMIT: Final = 15 * 60.0
@@ -25,56 +26,65 @@ TOO_LONG: Final = "Alarm exceeded its allowed execution time"
 NO_HANDLER: Final = "Method alarm does not exist"
 
 
-async def run_alarm(actor: Actor, run: AlarmRun, report: Callable[[BaseException], None]) -> Outcome:
-    """Call the handler if the alarm is due; to be run as an event of the object, which is built by then.
+class AlarmEvents:
+    """The alarm events of one class. ``report`` is given what handlers raise."""
 
-    ``report`` is given the handler's own exception. Raises what ends the object meanwhile.
-    """
+    __slots__ = ("_capacity", "_report")
 
-    async def handle() -> None:
-        clock = actor.namespace.host.clock
-        timer = clock.call_later(
-            TIME_LIMIT, lambda: actor.reset(reset_error(TOO_LONG, overloaded=True))
-        )
-        try:
-            await _call(actor, run)
-        except SystemExit as error:
-            report(error)
-            raise RuntimeError("the alarm handler called sys.exit()") from error
-        except asyncio.CancelledError as error:
-            if actor.failure is not None:
+    def __init__(self, report: Callable[[BaseException], None]) -> None:
+        self._report = report
+        self._capacity: int | None = None
+
+    async def run(self, actor: Actor, run: AlarmRun) -> Outcome:
+        """Call the handler if the alarm is due; to be run as an event of the object, which is built by then.
+
+        Raises: what ends the object meanwhile.
+        """
+
+        async def handle() -> None:
+            timer = actor.namespace.host.clock.call_later(
+                TIME_LIMIT, lambda: actor.reset(reset_error(TOO_LONG, overloaded=True))
+            )
+            try:
+                await self._call(actor, run)
+            except SystemExit as error:
+                self._report(error)
+                raise RuntimeError("the alarm handler called sys.exit()") from error
+            except asyncio.CancelledError as error:
+                if actor.failure is not None:
+                    raise
+                self._report(error)
+                raise RuntimeError("the alarm handler awaited what had been cancelled") from error
+            except Exception as error:
+                if actor.failure is None:
+                    self._report(error)
                 raise
-            report(error)
-            raise RuntimeError("the alarm handler awaited something that was cancelled") from error
-        except Exception as error:
-            if actor.failure is None:
-                report(error)
-            raise
-        finally:
-            timer.cancel()
+            finally:
+                timer.cancel()
 
-    return await deliver(actor.storage.alarm, run, handle)
+        return await deliver(actor.storage.alarm, run, handle)
+
+    async def _call(self, actor: Actor, run: AlarmRun) -> None:
+        instance = actor.instance
+        handler = getattr(instance, "alarm", None)
+        if handler is None and actor.namespace.worker.definition.legacy_handlers:
+            # Where module-level handlers count, classes may have the prefix too.
+            handler = getattr(instance, "on_alarm", None)
+        if not callable(handler):
+            raise TypeError_(NO_HANDLER)
+        if self._capacity is None:
+            self._capacity = positional_capacity(handler, 1)
+        result = handler(_info(run)) if self._capacity else handler()
+        if type(result) is CoroutineType or inspect.isawaitable(result):
+            await result
 
 
-async def _call(actor: Actor, run: AlarmRun) -> None:
-    handler = alarm_handler(actor.instance, legacy=actor.namespace.worker.definition.legacy_handlers)
-    if handler is None:
-        raise TypeError_(NO_HANDLER)
-    info = JsObject.adopt(
+def _info(run: AlarmRun) -> Any:
+    """What the handler is told, as JavaScript has it."""
+    return JsObject.adopt(
         {
             "retryCount": run.retry_count,
             "isRetry": run.retry_count > 0,
             "scheduledTime": run.time,
         }
     )
-    result = handler(*(info,)[: positional_capacity(handler, 1)])
-    if inspect.isawaitable(result):
-        await result
-
-
-def alarm_handler(owner: Any, *, legacy: bool) -> Callable[..., Any] | None:
-    """The handler of an instance, or of a class; where module-level handlers count, ``on_alarm`` is one too."""
-    handler = getattr(owner, "alarm", None)
-    if handler is None and legacy:
-        handler = getattr(owner, "on_alarm", None)
-    return handler if callable(handler) else None

@@ -8,7 +8,7 @@ from datetime import datetime
 from pyflare_bindings.objects import PendingAlarms
 from pyflare_bindings.objects.alarm_table import MOST_COUNTED
 
-__all__ = ["pending_line", "waiting_line"]
+__all__ = ["mended_line", "pending_line", "waiting_line"]
 
 _UNITS = (("day", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
@@ -21,10 +21,8 @@ def pending_line(pending: Iterable[PendingAlarms], now: float) -> str | None:
         return None
     earliest = min(each.earliest for each in known) / 1000
     moment = datetime.fromtimestamp(earliest).isoformat(" ", "seconds")
-    if earliest > now:
-        when = f"due in {_span(earliest - now)}"
-    else:
-        when = f"overdue by {_span(now - earliest)}"
+    ahead = earliest - now
+    when = f"due in {_span(ahead)}" if ahead > 0 else f"overdue by {_span(-ahead)}"
     return f"{_alarms(count)} pending; the next is {when} ({moment})"
 
 
@@ -35,6 +33,11 @@ def waiting_line(alarms: int, class_name: str, script: str, *, running: bool) ->
     wait = "waits" if alarms == 1 else "wait"
     kept = "It is kept, and runs" if alarms == 1 else "They are kept, and run"
     return f"{_alarms(alarms)} {wait} for {whose}, {missing}. {kept} when the class is back."
+
+
+def mended_line(count: int) -> str:
+    """That the scheduler's table did not agree with the objects."""
+    return f"The times of {_alarms(count)} were taken from the stored objects."
 
 
 def _alarms(count: int) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from time import perf_counter
 from typing import Final, Protocol
 
-from pyflare.workers.actors import Actor, ActorNamespace
-from pyflare.workers.actors import failures
+from pyflare.workers.actors import Actor, ActorNamespace, failures
 from pyflare_bindings.objects import (
     AlarmRun,
     Completed,
@@ -20,10 +18,11 @@ from pyflare_bindings.objects import (
     ObjectResetError,
     Outcome,
 )
+from pyflare_bindings.objects.instants import now_ms
 from pyflare_bindings.objects.retry import MAX_RETRIES
 from pyflare_bindings.storage.errors import ClosedError, StateError
 
-from .event import run_alarm
+from .event import AlarmEvents
 
 __all__ = ["AlarmLog", "ObjectAlarms"]
 
@@ -45,18 +44,22 @@ class AlarmLog(Protocol):
 class ObjectAlarms:
     """A :class:`pyflare_bindings.objects.AlarmRunner`."""
 
-    __slots__ = ("_log", "_namespace")
+    __slots__ = ("_events", "_log", "_namespace", "_not_again")
 
     def __init__(self, namespace: ActorNamespace, log: AlarmLog) -> None:
         self._namespace = namespace
         self._log = log
+        self._events = AlarmEvents(self._report)
+        self._not_again: set[ObjectKey] = set()
 
     async def run(self, run: AlarmRun) -> Outcome:
         """Wake an object. Raises: what keeps it from being started."""
         try:
             id = self._namespace.ids.from_string(run.key.id)
         except ObjectIdError:
-            self._log.warning(f"{run.key.id} is no object of {self._namespace.label}; its alarm is dropped.")
+            self._log.warning(
+                f"{run.key.id} is no object of {self._namespace.label}; its alarm is dropped."
+            )
             return Declined(None)
         actor = self._namespace.live(id)
         if actor is None:
@@ -70,9 +73,11 @@ class ObjectAlarms:
         began = perf_counter()
         outcome: Outcome
         try:
-            outcome = await actor.deliver(partial(run_alarm, run=run, report=self._report))
+            outcome = await actor.deliver(partial(self._events.run, run=run))
         except Exception as error:
             outcome = self._interrupted(actor, error)
+            if not outcome.retry:
+                self._not_again.add(run.key)
         if not isinstance(outcome, Declined):
             self._tell(actor, run, outcome, late, (perf_counter() - began) * 1000)
         return outcome
@@ -86,8 +91,7 @@ class ObjectAlarms:
         namespace.check()
         storage = namespace.storages.open(id)
         alarm = storage.alarm.get()
-        now = int(namespace.host.clock.now() * 1000)
-        if alarm != time and (alarm is None or alarm >= now):
+        if alarm != time and (alarm is None or alarm >= now_ms(namespace.host.clock)):
             namespace.close_storage(id, storage)
             return Declined(alarm)
         # The scheduler knows ids; the name that the object was once called by is in its storage.
@@ -128,33 +132,36 @@ class ObjectAlarms:
 
     async def abandon(self, key: ObjectKey, time: int) -> int | None:
         """Unset an alarm that will not be tried again; gives the one that is set instead. Raises: what prevents it."""
-        namespace = self._namespace
-        id = namespace.ids.from_string(key.id)
+        id = self._namespace.ids.from_string(key.id)
         for telling in range(_TELLINGS):
-            actor = namespace.live(id)
             try:
-                if actor is None:
-                    alarm = await self._abandon_asleep(id, time)
-                else:
-                    alarm = await actor.deliver(partial(_abandon, time=time))
+                alarm, name = await self._abandon(id, time)
                 break
             except Exception:
                 if telling == _TELLINGS - 1:
                     raise
         if alarm is None:
-            self._log.error(
-                f"The alarm of {self._label(id)} is given up and unset: its handler failed "
-                f"{MAX_RETRIES + 1} times, or asked not to be tried again."
+            why = (
+                "as its handler asked for"
+                if key in self._not_again
+                else "after its last try failed"
             )
+            self._log.error(
+                f"The alarm of {self._label(ObjectId(id.raw, name))} is given up and unset, {why}."
+            )
+        self._not_again.discard(key)
         return alarm
 
-    async def _abandon_asleep(self, id: ObjectId, time: int) -> int | None:
-        """The same without building the object, whose constructor may be what fails."""
+    async def _abandon(self, id: ObjectId, time: int) -> tuple[int | None, str | None]:
         namespace = self._namespace
         await namespace.has_ended(id)
+        actor = namespace.live(id)
+        if actor is not None:
+            return await actor.deliver(partial(_abandon, time=time)), actor.storage.name
+        # The object is not built for this: its constructor may be what fails.
         storage = namespace.storages.open(id)
         try:
-            return await storage.alarm.abandon(time)
+            return await storage.alarm.abandon(time), storage.name
         finally:
             actor = namespace.live(id)
             if actor is None or (storage.broken is not None and not actor.has_storage):

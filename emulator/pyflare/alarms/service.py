@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pyflare.workers.actors import ActorNamespace
-    from pyflare_bindings.objects import AlarmScheduler
+    from pyflare_bindings.objects import AlarmScheduler, PendingAlarms
 
     from .runner import AlarmLog
 
@@ -27,6 +27,8 @@ class Objects(Protocol):
 
     @property
     def namespaces(self) -> Iterable[ActorNamespace]: ...
+
+    def is_running(self, script: str) -> bool: ...
 
 
 class AlarmService:
@@ -45,21 +47,21 @@ class AlarmService:
         self._attached: dict[str, type] = {}
         self._told: set[str] = set()
         self._comparison: asyncio.Task[None] | None = None
-        self._compared = False
+        self._is_new = False
 
     async def start(self) -> None:
         """Run what is due, and compare the scheduler's table with the objects in the background."""
         self._registry.on_alarms = self._opened
         self._objects.on_namespace = self._attach
         if not self._registry.may_have_alarms():
-            self._compared = True
+            self._is_new = True
             return
         try:
-            scheduler = self._registry.alarms()
-            self._announce(scheduler)
+            self._registry.alarms()
         except StateError as error:
             self._log.error(f"Alarms do not run: {error}")
             return
+        self._announce()
         self._comparison = asyncio.get_running_loop().create_task(self._compare())
 
     async def reload(self) -> None:
@@ -81,13 +83,17 @@ class AlarmService:
         for key in self._attached:
             scheduler.detach(key)
         self._attached.clear()
-        if self._compared:
-            from pyflare_bindings.objects.stored_alarms import remember_comparison
+        from pyflare_bindings.objects.stored_alarms import renew_comparison
 
-            remember_comparison(self._registry, time.time())
+        renew_comparison(self._registry)
 
     def _opened(self, scheduler: AlarmScheduler) -> None:
         self._scheduler = scheduler
+        if self._comparison is None and self._is_new:
+            # No object had an alarm before this one.
+            from pyflare_bindings.objects.stored_alarms import remember_comparison
+
+            remember_comparison(self._registry, time.time())
         for namespace in self._objects.namespaces:
             self._attach(namespace)
 
@@ -116,27 +122,35 @@ class AlarmService:
         except StateError as error:
             self._log.error(f"The alarms could not be compared with the stored objects: {error}")
             return
-        self._compared = True
         if mended:
-            self._log.info(f"The times of {mended:,} alarms were taken from the stored objects.")
+            from .report import mended_line
+
+            self._log.info(mended_line(mended))
             self._tell_waiting()
 
-    def _announce(self, scheduler: AlarmScheduler) -> None:
+    def _pending(self) -> list[PendingAlarms]:
+        if self._scheduler is None:
+            return []
+        try:
+            return self._scheduler.pending()
+        except StateError as error:
+            self._log.error(str(error))
+            return []
+
+    def _announce(self) -> None:
         from .report import pending_line
 
-        line = pending_line(scheduler.pending(), self._registry.clock.now())
+        line = pending_line(self._pending(), self._registry.clock.now())
         if line is not None:
             self._log.info(line)
         self._tell_waiting()
 
     def _tell_waiting(self) -> None:
         """Say once which alarms wait for a class that is not there."""
-        if self._scheduler is None:
-            return
         from .report import waiting_line
 
         known = {namespace.unique_key: namespace for namespace in self._objects.namespaces}
-        for key, alarms, _ in self._scheduler.pending():
+        for key, alarms, _ in self._pending():
             if key in self._attached or key in self._told:
                 continue
             namespace = known.get(key)
@@ -147,11 +161,5 @@ class AlarmService:
             script, _, class_name = key.rpartition("-")
             if namespace is not None:
                 script, class_name = namespace.script, namespace.class_name
-            self._log.warning(
-                waiting_line(alarms, class_name, script, running=self._runs(script))
-            )
-
-    def _runs(self, script: str) -> bool:
-        return any(
-            namespace.host.worker(script) is not None for namespace in self._objects.namespaces
-        )
+            running = self._objects.is_running(script)
+            self._log.warning(waiting_line(alarms, class_name, script, running=running))

@@ -13,6 +13,12 @@ __all__ = ["COMMANDS", "main"]
 #: Command name: (module below this package, one line for the help).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "dev": ("dev", "run Workers locally and serve them over HTTP"),
+    "d1": ("d1", "run SQL on local D1 databases, apply migrations, export"),
+    "kv": ("kv", "read and write keys of local KV namespaces"),
+    "r2": ("r2", "read and write objects of local R2 buckets"),
+    "queues": ("queues", "send messages to local queues, look at them, empty them"),
+    "do": ("do", "look into local Durable Objects and their alarms"),
+    "state": ("state", "carry local state over from wrangler, and back"),
 }
 
 

@@ -166,18 +166,25 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
     from .ports import AddressInUse, listen
     from .session import Session
 
-    try:
-        flare = Pyflare(
+    options: dict[str, Any] = {
+        "env": arguments.env,
+        "env_files": arguments.env_file,
+        "vars": dict(arguments.var),
+        "overrides": _overrides(arguments),
+    }
+
+    def make() -> Pyflare:
+        return Pyflare(
             arguments.config or None,
-            env=arguments.env,
-            env_files=arguments.env_file,
-            vars=dict(arguments.var),
             persist_to=DEFAULT if arguments.persist_to is None else arguments.persist_to,
             durability=arguments.durability,
             log=log,
-            overrides=_overrides(arguments),
             cron=not arguments.no_cron,
+            **options,
         )
+
+    try:
+        flare = make()
     except ConfigError as error:
         log.prepared("warning", render(error.diagnostics, "warning"))
         log.prepared("error", error.render())
@@ -193,7 +200,9 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
         log.error(str(error))
         return 1
     session = Session(
+        make,
         flare,
+        options,
         log,
         listening,
         host=arguments.host,

@@ -75,17 +75,19 @@ class StopSignals:
 class HttpServer:
     """One uvicorn server on sockets that are already listening.
 
-    Args: ``app``; ``log`` for what uvicorn has to say; ``sockets``, which the server closes in the end.
+    Args: ``app``; ``log`` for what uvicorn has to say, None for a server beside the one that has said where;
+    ``sockets``, which the server closes in the end.
     """
 
     def __init__(
-        self, app: ASGIApplication, log: LogSink, sockets: Sequence[socket.socket]
+        self, app: ASGIApplication, log: LogSink | None, sockets: Sequence[socket.socket]
     ) -> None:
         self._sockets = list(sockets)
-        logger = logging.getLogger("uvicorn.error")
-        logger.handlers = [_Forward(log)]
-        logger.propagate = False
-        logger.setLevel(logging.WARNING)
+        if log is not None:
+            logger = logging.getLogger("uvicorn.error")
+            logger.handlers = [_Forward(log)]
+            logger.propagate = False
+            logger.setLevel(logging.WARNING)
         config = Config(
             app,
             http=OneWriteProtocol,

@@ -8,34 +8,51 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pyflare.config.diagnostics import ConfigError
 from pyflare.embed import Pyflare
+from pyflare.owner.frames import Gone
+from pyflare.owner.protocol import ProtocolError
 from pyflare.server.application import Application
 from pyflare.server.banner import bindings_table, reach, secrets_line
 from pyflare.server.log import LogSink
 from pyflare.server.loop_watch import LoopWatch
+from pyflare.workers.loop import new_event_loop
 from pyflare_bindings.lease import LeaseHeld
 from pyflare_bindings.storage.errors import StateError
 
+from .guest import Again, Guest, OwnerRefused, about_session, reach_owner
+from .guest_host import GuestHost
 from .ports import Listening
+from .waiting import STEP_SECONDS, Waiting, first_of
+from .watched_workers import OwnWorkers, RemoteWorkers
 from .serving import HttpServer, StopSignals, fastest_loop, settle_memory
+
+if TYPE_CHECKING:
+    from .reload import Reloadable
 
 __all__ = ["Session"]
 
 
 class Session:
-    """Serves a :class:`Pyflare` on sockets that already listen, until a signal comes.
+    """Serves workers on sockets that already listen, until a signal comes.
 
-    Args: ``host`` what the primary worker sees as its host, default ``dev.host`` or its first route's;
-    ``upstream_protocol`` default ``dev.upstream_protocol``; ``ready_file`` written when requests are answered and
-    removed at the end; ``watch`` whether changed files are loaded again; ``test_scheduled`` whether ``/__scheduled``
-    runs the ``scheduled`` handler.
+    They run in this process where it can own the state directory, else in the one that does; when that one ends, this
+    one may become the owner.
+
+    Args: ``make`` makes the :class:`Pyflare` to serve, once more after each owner's end; ``flare`` the first one;
+    ``options`` what it was made with; ``host`` what the primary worker sees as its host, default ``dev.host`` or its
+    first route's; ``upstream_protocol`` default ``dev.upstream_protocol``; ``ready_file`` written when requests are
+    answered and removed at the end; ``watch`` whether changed files are loaded again; ``test_scheduled`` whether
+    ``/__scheduled`` runs the ``scheduled`` handler.
     """
 
     def __init__(
         self,
+        make: Callable[[], Pyflare],
         flare: Pyflare,
+        options: dict[str, Any],
         log: LogSink,
         listening: Listening,
         *,
@@ -45,7 +62,9 @@ class Session:
         watch: bool = True,
         test_scheduled: bool = False,
     ) -> None:
+        self._make = make
         self._flare = flare
+        self._options = options
         self._log = log
         self._listening = listening
         self._host = host
@@ -56,15 +75,29 @@ class Session:
         self._loaded_ns = 0
         self._application: Application | None = None
         self._exit_code = 0
+        self._switching = False
 
     def run(self) -> int:
         """Returns the exit code: 0 after a stop by a signal, 1 when the start failed."""
         self._log.named = len(self._flare.configurations) > 1
         self._announce()
+        try:
+            while self._run_once():
+                self._flare = self._make()
+        except ConfigError as error:
+            self._log.prepared("error", error.render())
+            return 1
+        finally:
+            self._listening.close()
+        return self._exit_code
+
+    def _run_once(self) -> bool:
         with asyncio.Runner(loop_factory=self._loop_factory()) as runner:
             return runner.run(self._serve())
 
     def _loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop] | None:
+        if self._switching:
+            return new_event_loop
         return self._flare.loop_factory or fastest_loop()
 
     def _announce(self) -> None:
@@ -82,42 +115,128 @@ class Session:
         log.say(f"State is kept in {_shown(self._flare.state_directory)}")
         log.say("⎔ Starting local server...")
 
-    async def _serve(self) -> int:
+    async def _serve(self) -> bool:
+        """Own or join. Gives whether to begin anew: another process's end, or this one's need, makes it necessary."""
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._unhandled)
+        switch = asyncio.Event()
+        self._flare.joining = GuestHost(self._flare, self._log, switch.set).serve
+        waiting = Waiting()
         with StopSignals(loop) as signals:
-            self._loaded_ns = time.time_ns()
-            try:
-                await self._flare.start()
-            except LeaseHeld as error:
-                return self._give_up(str(error))
-            except OSError as error:
-                where = self._flare.state_directory
-                return self._give_up(
-                    f"The state directory {where} cannot be used: {error.strerror or error}. "
-                    "Choose another with --persist-to."
-                )
-            self._application = Application(log=self._log, direct=True, **self._rules())
-            server = HttpServer(self._application, self._log, self._listening.sockets)
-            await server.start()
-            self._ready()
-            settle_memory()
-            watcher = self._start_watching()
-            held = LoopWatch(self._name_holder)
-            held.start()
-            try:
-                await signals.stopping.wait()
-                self._log.say("⎔ Shutting down local server...")
-                self._log.flush()
-            finally:
-                held.stop()
-                await self._stop(server, watcher)
-        return self._exit_code
+            while not signals.stopping.is_set():
+                self._loaded_ns = time.time_ns()
+                held = await self._try_to_own(waiting)
+                if held is None:
+                    return self._exit_code == 0 and await self._own(signals, switch)
+                ended = await self._try_to_join(signals, waiting)
+                if ended is not None:
+                    return ended
+                if waiting.is_over(held, self._log.info):
+                    return self._give_up(str(held))
+                await asyncio.sleep(STEP_SECONDS)
+        return False
 
-    def _give_up(self, text: str) -> int:
-        self._log.error(text)
-        self._listening.close()
-        return 1
+    async def _try_to_own(self, waiting: Waiting) -> LeaseHeld | None:
+        """Start here. Gives what is in the way when another process owns the directory; else None."""
+        if waiting.for_owner:
+            return waiting.for_owner
+        try:
+            await self._flare.start()
+        except LeaseHeld as error:
+            return error
+        except OSError as error:
+            where = self._flare.state_directory
+            self._give_up(
+                f"The state directory {where} cannot be used: {error.strerror or error}. "
+                "Choose another with --persist-to."
+            )
+        return None
+
+    async def _own(self, signals: StopSignals, switch: asyncio.Event) -> bool:
+        self._application = Application(log=self._log, direct=True, **self._rules())
+        self._flare.on_change.append(self._reloaded)
+        # The server closes what it is given, and these may be needed once more.
+        sockets = [each.dup() for each in self._listening.sockets]
+        server = HttpServer(self._application, self._log, sockets)
+        await server.start()
+        self._ready()
+        settle_memory()
+        watcher = self._start_watching(OwnWorkers(self._flare))
+        held = LoopWatch(self._name_holder)
+        held.start()
+        try:
+            await first_of(signals.stopping.wait(), switch.wait())
+            self._switching = self._switching or switch.is_set()
+            if signals.stopping.is_set():
+                self._log.say("⎔ Shutting down local server...")
+            else:
+                self._log.say("⎔ Starting again, to keep the modules of several Workers apart...")
+            self._log.flush()
+        finally:
+            held.stop()
+            await self._stop(server, watcher)
+        return self._exit_code == 0 and not signals.stopping.is_set()
+
+    async def _try_to_join(self, signals: StopSignals, waiting: Waiting) -> bool | None:
+        """Have this session's workers run by the owner.
+
+        Gives what :meth:`_serve` does once that has ended, None when nobody could be asked.
+        """
+        try:
+            guest = await reach_owner(
+                self._flare.state_directory, self._about(), self._listening.sockets, self._log
+            )
+            if guest is None:
+                return None
+            try:
+                await guest.until_ready()
+            except (Gone, ProtocolError):
+                await guest.close()
+                return None
+            except Again:
+                await guest.close()
+                waiting.expect_owner()
+                return None
+        except OwnerRefused as refused:
+            if refused.prepared:
+                self._log.prepared("error", str(refused))
+                return self._give_up(None)
+            return self._give_up(str(refused))
+        return await self._stay(guest, signals)
+
+    async def _stay(self, guest: Guest, signals: StopSignals) -> bool:
+        self._log.info(f"The state directory is shared with process {guest.owner}.")
+        self._ready()
+        watcher = self._start_watching(RemoteWorkers(self._flare.configurations, guest))
+        try:
+            await first_of(signals.stopping.wait(), guest.until_lost())
+            if signals.stopping.is_set():
+                self._log.say("⎔ Shutting down local server...")
+                await guest.leave()
+                return False
+            self._log.info(f"Process {guest.owner}, which ran the Workers here, has ended.")
+            return True
+        finally:
+            await guest.close()
+            await self._end_watching(watcher)
+            self._remove_ready_file()
+
+    def _about(self) -> dict[str, Any]:
+        return about_session(
+            [path for each in self._flare.configurations if (path := each.user_path or each.path)],
+            self._options,
+            ip=self._listening.ip,
+            host=self._host,
+            protocol=self._upstream_protocol,
+            test_scheduled=self._test_scheduled,
+        )
+
+    def _give_up(self, text: str | None) -> bool:
+        """The session cannot go on. Gives what :meth:`_serve` does."""
+        if text is not None:
+            self._log.error(text)
+        self._exit_code = 1
+        return False
 
     def _name_holder(self, seconds: float, file: str, line: int, function: str) -> None:
         self._log.warning(
@@ -134,11 +253,8 @@ class Session:
             loop.default_exception_handler(context)
 
     async def _stop(self, server: HttpServer, watcher: asyncio.Task[None] | None) -> None:
-        if self._ready_file is not None:
-            self._ready_file.unlink(missing_ok=True)
-        if watcher is not None:
-            watcher.cancel()
-            await asyncio.wait([watcher])
+        self._remove_ready_file()
+        await self._end_watching(watcher)
         await server.stop()
         try:
             await self._flare.close()
@@ -146,6 +262,15 @@ class Session:
             for failure in failures.exceptions:
                 self._log.error(str(failure))
             self._exit_code = 1
+
+    def _remove_ready_file(self) -> None:
+        if self._ready_file is not None:
+            self._ready_file.unlink(missing_ok=True)
+
+    async def _end_watching(self, watcher: asyncio.Task[None] | None) -> None:
+        if watcher is not None:
+            watcher.cancel()
+            await asyncio.wait([watcher])
 
     def _rules(self) -> dict[str, Any]:
         return self._flare.rules(
@@ -162,7 +287,7 @@ class Session:
                 each.worker.name: [route.pattern for route in each.worker.routes]
                 for each in self._flare.configurations
             }
-            log.say(reach([worker.name for worker in self._flare.workers], patterns, url))
+            log.say(reach(list(patterns), patterns, url))
         log.info(f"Ready on {url}")
         for further in self._listening.further_urls:
             log.info(f"- {further}")
@@ -175,13 +300,13 @@ class Session:
         told = {"url": where.url, "ip": where.ip, "port": where.port, "pid": os.getpid()}
         return json.dumps(told) + "\n"
 
-    def _start_watching(self) -> asyncio.Task[None] | None:
+    def _start_watching(self, workers: Reloadable) -> asyncio.Task[None] | None:
         if not self._watch:
             return None
         from .reload import reload_on_change
 
         watcher = asyncio.get_running_loop().create_task(
-            reload_on_change(self._flare, self._log, self._loaded_ns, self._reloaded)
+            reload_on_change(workers, self._log, self._loaded_ns)
         )
         watcher.add_done_callback(self._watching_ended)
         return watcher
@@ -193,7 +318,7 @@ class Session:
             )
 
     def _reloaded(self) -> None:
-        """A reload may have replaced workers or changed their routes."""
+        """Workers have come or gone, or their routes have changed."""
         if self._application is not None:
             self._application.route(**self._rules())
 

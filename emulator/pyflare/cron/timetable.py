@@ -71,6 +71,10 @@ class CronService:
         self._settled = {trigger: self._settled.get(trigger, now) for trigger in self._ask()}
         self._wait()
 
+    def under_way(self) -> list[asyncio.Task[ScheduledResult]]:
+        """The runs that go on."""
+        return list(self._runs)
+
     async def close(self, grace: float) -> None:
         """Fire no more; runs under way get ``grace`` seconds, then they are cancelled."""
         self._closed = True

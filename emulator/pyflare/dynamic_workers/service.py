@@ -7,6 +7,7 @@ import secrets
 import shutil
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -130,7 +131,9 @@ class DynamicWorkers:
             return
         idle = [each for each in self._loaded if each.users == 0]
         for each in idle[:too_many]:
-            task = asyncio.get_running_loop().create_task(self._remove(self._take(each), 0))
+            task = asyncio.get_running_loop().create_task(
+                self._remove(self._take(each), 0), context=Context()
+            )
             self._putting_away.add(task)
             task.add_done_callback(self._putting_away.discard)
 

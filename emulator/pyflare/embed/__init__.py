@@ -7,7 +7,8 @@ there, ``definitions.py`` what a worker is made of and what its ``env`` may reac
 
 from __future__ import annotations
 
-from .configurations import Configs
-from .pyflare import DEFAULT, Pyflare
+from .configurations import Config, Configs
+from .emulator import DEFAULT
+from .pyflare import Pyflare
 
-__all__ = ["DEFAULT", "Configs", "Pyflare"]
+__all__ = ["DEFAULT", "Config", "Configs", "Pyflare"]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pyflare.alarms.service import AlarmService
 from pyflare.config.kinds import BindingKind
 from pyflare.durable_objects import DurableObjects
 from pyflare.services import Service, Services, WhenNeeded
@@ -52,6 +53,7 @@ class BackgroundServices(Services):
             lambda: {each.name: each for each in loaded.configs()},
             log.warning,
         )
+        self.alarms = AlarmService(registry, self.objects, log)
         self.dynamic = WhenNeeded(partial(uses_dynamic, loaded), self._make_dynamic)
         self.tails = WhenNeeded(self._use_tails, self._make_tails)
         self.queues = WhenNeeded(self._use_queues, self._make_dispatcher)
@@ -60,7 +62,7 @@ class BackgroundServices(Services):
 
     def _background(self) -> list[Service]:
         """What works in the background, in the order in which it is started."""
-        return [self.objects, self.dynamic, self.tails, self.queues, self.cron]
+        return [self.objects, self.alarms, self.dynamic, self.tails, self.queues, self.cron]
 
     def report(self, name: str) -> Callable[[str, BaseException], None]:
         """What is told of failures in a worker's background work."""

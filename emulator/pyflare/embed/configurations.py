@@ -6,19 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pyflare.config import ConfigError, Diagnostic, LoadedConfig, Overrides, load
+from pyflare.config import ConfigError, Diagnostic, LoadedConfig, Overrides, load, parse
 from pyflare.env.supplied import SuppliedBindings
 from pyflare.env.support import refuse_unsupported, without_effect
 
-__all__ = ["Configs", "ConfigurationReader"]
+__all__ = ["Config", "Configs", "ConfigurationReader", "refuse_together"]
 
-Configs: TypeAlias = str | Path | Sequence[str | Path] | None
+#: A file, or what a wrangler.json would hold.
+Config: TypeAlias = str | Path | Mapping[str, Any]
+
+Configs: TypeAlias = Config | Sequence[Config] | None
 
 
 class ConfigurationReader:
     """How configurations are read, the first time and again.
 
-    Args: as those of :class:`pyflare.embed.Pyflare`.
+    Args: as those of :class:`pyflare.embed.Pyflare`; ``with_code`` whether the workers' code is to be run;
+    ``environ`` the environment variables, None for this process's own.
     """
 
     def __init__(
@@ -30,30 +34,39 @@ class ConfigurationReader:
         vars: Mapping[str, str],
         overrides: Mapping[str, Any],
         supplied: SuppliedBindings,
+        with_code: bool,
+        environ: Mapping[str, str] | None = None,
     ) -> None:
+        self._with_code = with_code
         self._options: dict[str, Any] = {
             "env": env,
             "cwd": cwd,
             "env_files": tuple(map(Path, env_files)),
+            "environ": environ,
         }
+        self._given: list[Config | None] = []
         self._primary: dict[str, Any] = {"vars": dict(vars), "overrides": _overrides(overrides)}
         self._supplied = supplied
 
     def read_all(self, configs: Configs) -> list[LoadedConfig]:
         """Read all, the primary first. Raises ConfigError, also for workers that cannot be in one process."""
-        paths = [configs] if isinstance(configs, str | Path) else configs
-        found = [
-            self.read(None if path is None else Path(path), primary=index == 0)
-            for index, path in enumerate(paths or [None])
-        ]
-        _refuse_equal_names(found)
-        _refuse_two_consumers(found)
+        single = configs is None or isinstance(configs, str | Path | Mapping)
+        self._given = list([configs] if single else configs) or [None]  # type: ignore[arg-type, list-item]
+        found = [self._read(each, primary=index == 0) for index, each in enumerate(self._given)]
+        refuse_together(found)
         self._supplied.check({each.worker.name for each in found})
         return found
 
-    def read(self, path: Path | None, *, primary: bool) -> LoadedConfig:
+    def _read(self, given: Config | None, *, primary: bool) -> LoadedConfig:
         """Read one; None to search as wrangler does. Raises ConfigError."""
-        loaded = load(path, **self._options, **(self._primary if primary else {}))
+        options = self._primary if primary else {}
+        running = self._with_code
+        if isinstance(given, Mapping):
+            cwd, rest = self._options["cwd"], {k: v for k, v in self._options.items() if k != "cwd"}
+            loaded = parse(given, base=cwd, running=running, **rest, **options)
+        else:
+            path = None if given is None else Path(given)
+            loaded = load(path, running=running, **self._options, **options)
         refuse_unsupported(loaded.worker, self._supplied.of(loaded.worker.name))
         if loaded.worker.assets is not None:
             from pyflare.assets.wiring import check_assets_directory
@@ -61,9 +74,11 @@ class ConfigurationReader:
             check_assets_directory(loaded)
         return loaded
 
-    def again(self, loaded: LoadedConfig, *, primary: bool) -> LoadedConfig:
-        """Read a configuration once more. Raises ConfigError."""
-        return self.read(loaded.user_path or loaded.path, primary=primary)
+    def again(self, index: int, loaded: LoadedConfig) -> LoadedConfig:
+        """Read a configuration once more, the one at this place. Raises ConfigError."""
+        given = self._given[index]
+        known = given if isinstance(given, Mapping) else loaded.user_path or loaded.path
+        return self._read(known, primary=index == 0)
 
     def warn(self, loaded: LoadedConfig, warn: Callable[[str], None]) -> None:
         """Say what in a configuration has no effect here."""
@@ -80,6 +95,12 @@ def _overrides(given: Mapping[str, Any]) -> Overrides:
         compatibility_flags=None if flags is None else tuple(flags),
         assets=None if given.get("assets") is None else Path(given["assets"]),
     )
+
+
+def refuse_together(configurations: Sequence[LoadedConfig]) -> None:
+    """Raises ConfigError for workers that cannot be in one process."""
+    _refuse_equal_names(configurations)
+    _refuse_two_consumers(configurations)
 
 
 def _refuse_equal_names(configurations: Sequence[LoadedConfig]) -> None:

@@ -10,6 +10,7 @@ from pyflare.env.bindings import make_cache_opener, make_environment
 from pyflare.env.host import Host
 from pyflare.js.semantics import Semantics
 from pyflare.workers.worker import WorkerDefinition
+from pyflare_bindings.clock import SystemClock
 
 from .loaded import LoadedWorkers
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyflare.config.worker import WorkerConfig
     from pyflare.dynamic_workers.loader import DynamicLoader
     from pyflare.env.supplied import SuppliedBindings
+    from pyflare.js.fetch import Send
     from pyflare.js.fetcher import Channel
     from pyflare.server.log import LogSink
     from pyflare.workers.isolation import Space
@@ -30,7 +32,10 @@ __all__ = ["Definitions"]
 
 
 class Definitions:
-    """Makes the definitions of workers. ``background`` is set once the services are there."""
+    """Makes the definitions of workers. ``background`` is set once the services are there.
+
+    Args: ``outbound`` answers requests in the place of the network; ``with_code`` whether their modules are loaded.
+    """
 
     background: BackgroundServices
 
@@ -41,7 +46,12 @@ class Definitions:
         supplied: SuppliedBindings,
         sites: Mapping[str, Site],
         log: LogSink,
+        *,
+        outbound: Send | None = None,
+        with_code: bool = True,
     ) -> None:
+        self._outbound = outbound
+        self._with_code = with_code
         self._loaded = loaded
         self._registry = registry
         self._supplied = supplied
@@ -52,7 +62,7 @@ class Definitions:
         """The definition of a configured worker."""
         return self.define(
             name=config.name,
-            main_module="" if config.main is None else config.main.stem,
+            main_module=config.main.stem if config.main and self._with_code else "",
             space=space,
             flags=config.compatibility,
             environment=make_environment(
@@ -65,8 +75,11 @@ class Definitions:
         """A definition with what ``flags`` decide; ``parts`` are the rest of it."""
         from pyflare.env.sdk import wrap_environment
 
+        parts.setdefault("outbound", self._outbound)
+        clock = self._registry.clock
         return WorkerDefinition(
             **parts,
+            clock=None if isinstance(clock, SystemClock) else clock,
             compat=flags,
             wrap_environment=wrap_environment,
             semantics=Semantics(

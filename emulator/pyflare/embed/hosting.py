@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pyflare.server.contracts import ASGIApplication, Receive, Scope, Send
 from pyflare.server.own_loop import OwnLoop
@@ -11,13 +11,22 @@ from pyflare.server.own_loop import OwnLoop
 if TYPE_CHECKING:
     import asyncio
 
+    from pyflare.server.log import LogSink
+
 __all__ = ["Hosting"]
 
 T = TypeVar("T")
 
+_NO_LIFESPAN: Final = (
+    "The server has sent no lifespan event, so that pyflare starts with this first request and does not learn of the "
+    "server's end. Applications that are mounted in others get none: give the outer one `lifespan=flare.lifespan`."
+)
+
 
 class _Hosted(Protocol):
     """What is hosted."""
+
+    log: LogSink
 
     @property
     def loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop] | None: ...
@@ -25,6 +34,9 @@ class _Hosted(Protocol):
     def can_run_here(self) -> bool:
         """Whether the running loop will do."""
         ...
+
+    @property
+    def is_started(self) -> bool: ...
 
     async def started(self) -> ASGIApplication:
         """The application, started where it was not."""
@@ -47,8 +59,7 @@ class Hosting:
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One ASGI call."""
-        if not self._chosen:
-            self._choose()
+        self.choose()
         if self._own_loop is None:
             await self._serve(scope, receive, send)
             return
@@ -58,11 +69,22 @@ class Hosting:
             if scope["type"] == "lifespan":
                 self._own_loop.stop()
 
-    def _choose(self) -> None:
+    def choose(self) -> None:
+        """Settle for the running loop if it will do, else for one of its own. Once."""
+        if self._chosen:
+            return
         self._chosen = True
         factory = self._hosted.loop_factory
         if factory is not None and not self._hosted.can_run_here():
             self._own_loop = OwnLoop(factory)
+
+    async def enter(self) -> None:
+        """Start on the loop that suits, as the lifespan does."""
+        self.choose()
+        await self.run(self._start())
+
+    async def _start(self) -> None:
+        await self._hosted.started()
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run where the workers are."""
@@ -84,6 +106,8 @@ class Hosting:
             return
         application = self._application
         if application is None:
+            if not self._hosted.is_started and "pyflare.embedded" not in scope:
+                self._hosted.log.warning(_NO_LIFESPAN)
             application = self._application = await self._hosted.started()
         await application(scope, receive, send)
 

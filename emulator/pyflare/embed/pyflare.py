@@ -3,295 +3,151 @@
 app = Pyflare("wrangler.jsonc")              # uvicorn module:app
 
 async with Pyflare(["api/wrangler.jsonc", "jobs/wrangler.toml"], persist_to=None) as flare:
+    response = await flare.fetch("/items", method="POST", json={"name": "a"})
     env = flare.env("api")
     await env.DB.prepare("SELECT 1").first()
+    await flare.clock.advance(minutes=10)
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, Self
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyflare.config import ConfigError, LoadedConfig
-from pyflare.env.supplied import SuppliedBindings
-from pyflare.env.support import missing_services
 from pyflare.server.application import Application
-from pyflare.server.contracts import ASGIApplication, Receive, Scope, Send
-from pyflare.server.log import LogSink
-from pyflare.server.sdk_log import SdkLog
-from pyflare.state_directory import StateDirectory
-from pyflare.workers.current import current
-from pyflare.workers.isolation import Space
-from pyflare.workers.loop import new_event_loop
-from pyflare.workers.runtime import Runtime
 from pyflare.workers.worker import Worker
-from pyflare_bindings.clock import Clock, SystemClock
-from pyflare_bindings.registry import BindingRegistry
 
-from .background import BackgroundServices, uses_dynamic
-from .configurations import Configs, ConfigurationReader
-from .definitions import Definitions
-from .hosting import Hosting
-from .loaded import LoadedWorkers
-from .serving import Sites, traffic_rules
+from .emulator import GRACE, Emulator
+from .turning import EmulatorClock
+from .worker_handle import WorkerHandle
 
 if TYPE_CHECKING:
+    import httpx
+
     from pyflare.cron.event import ScheduledResult
     from pyflare.env.email.incoming import EmailOutcome
-    from pyflare.queues.dispatcher import QueueDispatcher
+    from pyflare.queues.direct import DirectMessage
 
-__all__ = ["DEFAULT", "Pyflare"]
+__all__ = ["Pyflare"]
 
-
-class _Default:
-    def __repr__(self) -> str:
-        return "DEFAULT"
+T = TypeVar("T")
 
 
-#: State in ``.pyflare/state`` beside the first configuration.
-DEFAULT: Final = _Default()
-
-#: Seconds that background work gets when the emulator is closed.
-GRACE: Final = 2.0
-
-
-class Pyflare:
+class Pyflare(Emulator):
     """Workers, their owners and the server, in this process.
 
     Args:
-        configs: configuration files, or None to search as wrangler does; the first is the primary worker.
+        configs: configuration files, or mappings with what a ``wrangler.json`` would hold (relative paths in them
+            start at ``cwd``), or None to search as wrangler does; the first is the primary worker.
         env: name of the environment in the configurations; else ``CLOUDFLARE_ENV``.
         env_files: files with variables instead of ``.dev.vars`` and ``.env``.
         vars: variables that win over all others; for the primary worker.
         cwd: where relative paths start and the search begins.
         persist_to: the state directory; None for a private temporary one that is removed on close.
         durability: ``"process"`` (survives ``kill -9``) or ``"machine"`` (survives a power cut too).
-        clock: where every time comes from.
+        clock: where every time comes from; the default goes with the machine's clock and can be put forward.
         log: where request lines, console output and failures go.
         overrides: settings that win over the first configuration's: ``main``, ``name``, ``compatibility_date``,
             ``compatibility_flags``, ``assets`` (the directory).
         bindings: values for ``env`` that take the place of configured bindings or come beside them, such as a stand-in
             for ``AI``. A key is a binding's name, for all workers, or the pair of a worker's name and a binding's.
             Workers see a value as it is: a Python object, whose methods they call.
+        outbound: answers the workers' own ``fetch`` in the place of the network: a function, sync or async, from an
+            ``httpx.Request`` to an ``httpx.Response`` (or a text, bytes, a dict or list for JSON), or an httpx
+            transport.
         cron: whether cron triggers fire at their times; :meth:`scheduled` runs them in any case.
+        with_code: whether the workers' modules are loaded; without them there are only the bindings.
 
     Raises :class:`pyflare.config.ConfigError` for a configuration that cannot be used. It starts on the lifespan
     event, on entering ``async with``, or on the first request, and closes on the lifespan's end, on leaving, or by
     :meth:`close`.
     """
 
-    def __init__(
+    async def fetch(
         self,
-        configs: Configs = None,
+        url: str | httpx.URL = "/",
         *,
-        env: str | None = None,
-        env_files: Sequence[str | Path] = (),
-        vars: Mapping[str, str] | None = None,
-        cwd: str | Path | None = None,
-        persist_to: str | Path | _Default | None = DEFAULT,
-        durability: Literal["process", "machine"] = "process",
-        clock: Clock | None = None,
-        log: LogSink | None = None,
-        overrides: Mapping[str, Any] | None = None,
-        bindings: Mapping[str | tuple[str, str], Any] | None = None,
-        cron: bool = True,
-    ) -> None:
-        self._cwd = Path.cwd() if cwd is None else Path(cwd)
-        supplied = SuppliedBindings(bindings or {})
-        self._reader = ConfigurationReader(
-            cwd=self._cwd,
-            env=env,
-            env_files=env_files,
-            vars=vars or {},
-            overrides=overrides or {},
-            supplied=supplied,
-        )
-        self._loaded = LoadedWorkers(self._reader.read_all(configs))
-        self.log = LogSink() if log is None else log
-        self._sdk_log = SdkLog(self.log, _running_worker)
-        self._clock = SystemClock() if clock is None else clock
-        self._durability = durability
-        self._cron = cron
-        self._supplied = supplied
-        self._state = self._state_for(persist_to)
-        self._watch: asyncio.Task[None] | None = None
-        self.registry: BindingRegistry | None = None
-        self._runtime = Runtime()
-        self._spaces = [Space(each.base_dir) for each in self._loaded.configs()]
-        self._sites = Sites(self.log)
-        self._background: BackgroundServices | None = None
-        self._application: Application | None = None
-        self._hosting = Hosting(self, GRACE)
-        self._starting: asyncio.Lock | None = None
-        self._closed = False
+        method: str | None = None,
+        headers: Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
+        params: Any = None,
+        json: Any = None,
+        data: Any = None,
+        files: Any = None,
+        body: Any = None,
+        cf: Mapping[str, Any] | None = None,
+        worker: str | None = None,
+        stream: bool = False,
+        raise_failures: bool = True,
+    ) -> httpx.Response:
+        """One request, without a socket.
 
-    @property
-    def configurations(self) -> list[LoadedConfig]:
-        """The configurations, the primary worker's first."""
-        return self._loaded.configurations
+        Args:
+            url: a path alone is one of ``http://localhost``. Host and path pick the worker, as in production.
+            method: by default GET, or POST with a body.
+            json, data, files, body: at most one of them: a value, a form's fields, uploads with them, or text, bytes
+                or an (async) iterable of bytes.
+            cf: members of ``request.cf``.
+            worker: the name of the worker that answers, whatever the routes are.
+            stream: gives the response as soon as its head is there; its body is read with ``aiter_bytes()`` or
+                ``aread()``, and given up with ``aclose()``.
+            raise_failures: an exception that leaves the worker is raised here, with its own traceback; else it is
+                answered as it is to clients. Redirects are not followed.
 
-    @property
-    def workers(self) -> list[Worker]:
-        """The loaded workers, in the order of their configurations."""
-        return self._loaded.workers
-
-    @property
-    def loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop] | None:
-        """What makes the event loop that these workers need; None where any loop will do.
-
-        Workers whose module names collide need a loop that swaps their modules, and so do those that load Workers.
+        Raises KeyError for a worker that is not there.
         """
-        isolation = self._runtime.isolation
-        # The names of Workers that are loaded at run time are not known yet.
-        if uses_dynamic(self._loaded) or isolation.needs_swapping(self._spaces):
-            return partial(new_event_loop, isolation)
-        return None
+        from .client import EmulatorTransport, request_of
 
-    def can_run_here(self) -> bool:
-        """Whether the running loop will do for these workers, or they are there already."""
-        return self._application is not None or self._runtime.can_swap_here()
-
-    @property
-    def state_directory(self) -> Path:
-        """Where the owners keep their files."""
-        return self._state.path
-
-    def _state_for(self, persist_to: str | Path | _Default | None) -> StateDirectory:
-        match persist_to:
-            case _Default():
-                path = self.configurations[0].project / ".pyflare" / "state"
-                return StateDirectory(path, private_parent=True)
-            case None:
-                return StateDirectory(None)
-            case given:
-                return StateDirectory(self._cwd / given)
-
-    async def start(self) -> None:
-        """Open the state, load the workers. Once; a second call returns at once.
-
-        A worker whose module fails to import does not stop the others: it answers every event with that failure.
-        Raises :class:`pyflare_bindings.lease.LeaseHeld` when another process owns the state directory.
-        """
-        await self.started()
-
-    async def started(self) -> ASGIApplication:
-        """The same as :meth:`start`; gives the application."""
-        if self._closed:
-            raise RuntimeError("This Pyflare was closed; make a new one.")
-        if self._starting is None:
-            self._starting = asyncio.Lock()
-        async with self._starting:
-            if self._application is None:
-                self._application = await self._start()
-            return self._application
-
-    async def _start(self) -> Application:
-        self._state.open()
-        try:
-            await self._load()
-        except BaseException:
-            self._sdk_log.uninstall()
-            await self._runtime.close(0)
-            self._state.close()
-            raise
-        self._watch = asyncio.create_task(self._state.watch(self._state_renewed, self._state_lost))
-        for loaded, space in zip(self.configurations, self._spaces, strict=True):
-            self._reader.warn(loaded, self.log.warning)
-            for warning in space.warnings():
-                self.log.warning(warning)
-        for warning in missing_services(self._loaded.configs()):
-            self.log.warning(warning)
-        for worker in self.workers:
-            if worker.failure is not None:
-                self.log.uncaught(worker.name, worker.failure, where="the main module")
-        return Application(log=self.log, **self.rules())
-
-    async def _load(self) -> None:
-        registry = self.registry = BindingRegistry(
-            self._state.path, clock=self._clock, durability=self._durability
+        if method is None:
+            has_body = any(each is not None for each in (json, data, files, body))
+            method = "POST" if has_body else "GET"
+        request = request_of(
+            url,
+            method,
+            headers=headers,
+            params=params,
+            json=json,
+            data=data,
+            files=files,
+            body=body,
         )
-        definitions = self._definitions = Definitions(
-            self._loaded, registry, self._supplied, self._sites.by_worker, self.log
-        )
-        background = BackgroundServices(
-            self._loaded, registry, self._runtime, self.log, definitions.define, cron=self._cron
-        )
-        definitions.background = background
-        self._objects = background.objects
-        self._runtime.install()
-        self._sdk_log.install()
-        for loaded in self.configurations:
-            await self._sites.renew(loaded, self.state_directory)
-        self._loaded.workers = await self._runtime.add(
-            [
-                definitions.of(config, space)
-                for config, space in zip(self._loaded.configs(), self._spaces, strict=True)
-            ],
-            report=background.report,
-            console=background.console,
-        )
-        self._background = background
-        await background.start()
+        app: Any = self
+        if worker is not None:
+            app = await self.run(lambda: _made(self.application_of, worker))
+        transport = EmulatorTransport(app, cf=cf, raise_failures=raise_failures)
+        response = await transport.handle_async_request(request)
+        if not stream:
+            await response.aread()
+        return response
 
-    def _state_renewed(self) -> None:
-        self.log.error(
-            f"The state directory {self._state.path} was deleted while in use. Databases begin anew; "
-            "KV, R2 and caches refuse everything until pyflare is started again."
-        )
-        if self.registry is not None:
-            self.registry.check_files()
+    def client(self, base_url: str = "http://localhost", **options: Any) -> httpx.AsyncClient:
+        """An httpx client whose requests all come here; it keeps cookies and follows redirects as httpx does."""
+        import httpx
 
-    def _state_lost(self, error: Exception) -> None:
-        self.log.error(f"The state directory was deleted while in use, and: {error}")
-        for worker in self.workers:
-            worker.fail(error)
+        from .client import EmulatorTransport
 
-    def rules(
-        self,
-        *,
-        ip: str | None = None,
-        host: str | None = None,
-        protocol: str | None = None,
-        test_scheduled: bool = False,
-    ) -> dict[str, Any]:
-        """Which worker answers what, and as which host it sees itself: what :class:`Application` is given.
-
-        Args: ``ip`` the address listened on; ``host`` and ``protocol`` what the primary worker and all workers see in
-        ``request.url``, by default those of ``dev`` or of the first route, else the client's own; ``test_scheduled``
-        whether ``/__scheduled`` runs the ``scheduled`` handler.
-        """
-        from pyflare.endpoints.wiring import local_endpoints
-
-        rules = traffic_rules(self._loaded, self.log.warning, ip=ip, host=host, protocol=protocol)
-        self._route = rules["route"]
-        return {
-            **rules,
-            "sites": self._sites.by_worker,
-            "endpoints": local_endpoints(self, test_scheduled=test_scheduled),
-        }
-
-    def worker_of(self, scope: Scope) -> Worker:
-        """The worker that a request belongs to, by its host and path."""
-        found: Any = self._route(scope)
-        return self.worker(found.name)
-
-    def worker(self, name: str | None = None) -> Worker:
-        """A loaded worker by name; without a name the primary one. Raises KeyError."""
-        return self._loaded.named(name)
+        return httpx.AsyncClient(transport=EmulatorTransport(self), base_url=base_url, **options)
 
     def env(self, name: str | None = None) -> Any:
-        """The environment of a worker, as its own code sees it."""
+        """The environment of a worker, as its own code sees it. Raises KeyError."""
         from pyflare.env.sdk import wrap_environment
 
-        return wrap_environment(self.worker(name).definition.environment)
+        return wrap_environment(self.loaded(name).definition.environment)
+
+    def worker(self, name: str | None = None) -> WorkerHandle:
+        """A worker by name; without a name the primary one. Its methods can be called. Raises KeyError."""
+        return WorkerHandle(self, self.loaded(name).name)
+
+    def loaded(self, name: str | None = None) -> Worker:
+        """What the worker is in the runtime. Raises KeyError."""
+        return self._loaded.named(name)
 
     @property
-    def queues(self) -> QueueDispatcher | None:
-        """What brings messages to their consumers; None while no configuration names a queue."""
-        return None if self._background is None else self._background.queues.service
+    def clock(self) -> EmulatorClock:
+        """The time as the workers see it, which can be put forward."""
+        return EmulatorClock(
+            self._clock, self.under_way, lambda coroutine: self.run(lambda: coroutine)
+        )
 
     async def scheduled(
         self, cron: str = "", *, worker: str | None = None, time: float | None = None
@@ -302,19 +158,27 @@ class Pyflare:
         milliseconds since the epoch, by default now. What the handler raises is logged and makes the outcome
         ``exception``.
         """
+        return await self.run(lambda: self._triggers.fire(self.loaded(worker), cron, time))
 
-        async def event() -> ScheduledResult:
-            await self.start()
-            return await self.fire(self.worker(worker), cron, time)
+    async def queue(
+        self,
+        queue: str,
+        messages: Sequence[DirectMessage | Mapping[str, Any]],
+        *,
+        worker: str | None = None,
+    ) -> dict[str, Any]:
+        """Give messages to a ``queue`` handler now, past the queue's store and its retries.
 
-        return await self._hosting.run(event())
-
-    async def fire(self, worker: Worker, cron: str, time: float | None) -> ScheduledResult:
-        """Run the ``scheduled`` handler of a loaded worker; arguments as for :meth:`scheduled`."""
-        from pyflare.cron.timetable import fire
-
-        now = self._clock.now() * 1000 if time is None else time
-        return await fire(worker, cron, now, self.log)
+        Args: ``messages`` as ``{"body": ..., "contentType"?, "id"?, "timestamp"?, "attempts"?}``; ``worker`` whose
+        handler, by default that of the queue's consumer. Gives ``{outcome, ackAll, retryBatch, explicitAcks,
+        retryMessages}``; what the handler raises is logged. Raises LookupError when nobody consumes the queue and
+        ValueError for a message that cannot be read.
+        """
+        return await self.run(
+            lambda: self._triggers.deliver(
+                None if worker is None else self.loaded(worker), queue, messages
+            )
+        )
 
     async def email(
         self, raw: bytes, *, sender: str, recipient: str, worker: str | None = None
@@ -324,106 +188,39 @@ class Pyflare:
         Args: ``raw`` the whole message; ``sender`` and ``recipient`` of the envelope. Gives what the handler did; what
         it raises is in the outcome. Raises :class:`pyflare.env.email.delivery.EmailError` for a message that is none.
         """
+        return await self.run(
+            lambda: self._triggers.deliver_email(self.loaded(worker), sender, recipient, raw)
+        )
 
-        async def event() -> EmailOutcome:
-            await self.start()
-            return await self.deliver_email(self.worker(worker), sender, recipient, raw)
+    async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Start where that has not been done, and run a coroutine where the workers are.
 
-        return await self._hosting.run(event())
-
-    async def deliver_email(
-        self, worker: Worker, sender: str, recipient: str, raw: bytes
-    ) -> EmailOutcome:
-        """Give a message to a loaded worker; arguments as for :meth:`email`. What the handler raises is logged."""
-        from pyflare.env.email.delivery import deliver
-
-        assert self.registry is not None
-        outcome = await deliver(worker, self.registry, sender, recipient, raw, self.log.info)
-        if outcome.error is not None:
-            self.log.uncaught(worker.name, outcome.error, where="email")
-        return outcome
-
-    async def reload(self, path: str | Path) -> None:
-        """Read the worker that ``path`` belongs to again: its configuration and its modules. Others stay as they are.
-
-        Requests under way finish on the old code. Raises :class:`pyflare.config.ConfigError` for a configuration that
-        cannot be used and KeyError for a file of no worker. A module that fails to import is reported. In both cases
-        the worker answers every event with its failure until it is mended.
+        That is the running loop, or pyflare's own where the host's does not do.
         """
-        changed = Path(path)
-        concerned = [
-            (index, each)
-            for index, each in enumerate(self.configurations)
-            if changed in each.files or changed.is_relative_to(each.worker.base_dir)
-        ]
-        if not concerned:
-            raise KeyError(f"{path} belongs to no worker")
-        for index, each in concerned:
-            await self._hosting.run(self._reload(index, each))
 
-    async def _reload(self, index: int, each: LoadedConfig) -> None:
-        assert self._background is not None
-        worker = self.workers[index]
+        async def started() -> T:
+            await self.start()
+            return await work()
+
+        return await self._hosting.run(started())
+
+    def application_of(self, worker: str) -> Application:
+        """The application with one worker, whatever the routes are. Raises KeyError."""
+        found = self.loaded(worker)
+        return Application(log=self.log, **{**self._rules, "route": lambda _: found})
+
+    @asynccontextmanager
+    async def lifespan(self, _: Any = None) -> AsyncIterator[None]:
+        """For a host with a lifespan of its own: ``Starlette(lifespan=flare.lifespan)``, or within the host's own.
+
+        Starts on entering, closes on leaving.
+        """
+        await self._hosting.enter()
         try:
-            loaded = self._reader.again(each, primary=index == 0)
-        except ConfigError as error:
-            # Answers of the old code would look as if the new one worked.
-            worker.fail(error)
-            self._objects.renew(worker.name)
-            raise
-        self.log.prepared("warning", loaded.render_warnings())
-        self._reader.warn(loaded, self.log.warning)
-        if loaded.worker.base_dir != each.worker.base_dir:
-            self._spaces[index] = Space(loaded.worker.base_dir)
-        if loaded.worker.name != worker.name:
-            self._sites.forget(worker.name)
-        await self._sites.renew(loaded, self.state_directory)
-        self._objects.renew(worker.name)
-        definition = self._definitions.of(loaded.worker, self._spaces[index])
-        await self._runtime.redefine(worker, definition)
-        self.configurations[index] = loaded
-        await self._background.reload()
-        if self._application is not None:
-            self._application.route(**self.rules())
-        if worker.failure is not None:
-            self.log.uncaught(worker.name, worker.failure, where="the main module")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """ASGI 3. Workers whose module names collide get a loop of their own where the host's cannot swap modules."""
-        await self._hosting.serve(scope, receive, send)
-
-    async def close(self, *, grace: float = GRACE) -> None:
-        """End background work within ``grace`` seconds, close every owner, free the state directory. Idempotent."""
-        await self._hosting.close(grace)
-
-    async def end(self, grace: float) -> None:
-        """The same as :meth:`close`, on the loop of the workers."""
-        if self._closed:
-            return
-        self._closed = True
-        try:
-            self._sdk_log.uninstall()
-            if self._watch is not None:
-                self._watch.cancel()
-                await asyncio.wait([self._watch])
-            if self._background is not None:
-                await self._background.close(grace)
-            if self._application is not None:
-                await self._runtime.close(grace)
-            if self.registry is not None:
-                await self.registry.close()
+            yield
         finally:
-            self._state.close()
-            self.log.flush()
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
+            await self.close(grace=GRACE)
 
 
-def _running_worker() -> str:
-    scope = current.get()
-    return "pyflare" if scope is None else scope.name
+async def _made(make: Callable[[str], T], name: str) -> T:
+    return make(name)

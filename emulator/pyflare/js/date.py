@@ -11,6 +11,7 @@ import time as system_time
 from collections.abc import Callable
 from typing import Any, Final
 
+from .clock import wall_time
 from .date_text import (
     DAYS,
     MONTHS,
@@ -30,7 +31,8 @@ _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def _now() -> int:
-    return system_time.time_ns() // 1_000_000
+    clock = wall_time.get()
+    return system_time.time_ns() // 1_000_000 if clock is None else int(clock() * 1000)
 
 
 def _from_parts(parts: tuple[Any, ...]) -> float:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from .error import Error
+from .error import Error, TypeError_
 from .promise import as_error
 from .request import Request
 from .response import Response
@@ -23,13 +23,19 @@ __all__ = ["HttpTransport", "send_once"]
 
 T = TypeVar("T")
 
+_NO_WEBSOCKET: Final = "What answers this Worker's requests in place of the network takes no WebSockets."
+
 _DECODED = frozenset({"gzip", "deflate", "x-gzip"})
 
 
 class HttpTransport:
-    """A pool of connections. ``send`` fits :data:`pyflare.js.fetch.outbound`; close it with ``aclose``."""
+    """A pool of connections. ``send`` fits :data:`pyflare.js.fetch.outbound`; close it with ``aclose``.
 
-    def __init__(self) -> None:
+    In: ``transport``, an httpx transport that answers in the place of the network.
+    """
+
+    def __init__(self, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        self._transport = transport
         self._client: httpx.AsyncClient | None = None
 
     async def send(self, request: Request) -> Response:
@@ -38,10 +44,14 @@ class HttpTransport:
         Raises: Error "Network connection lost." when the other side cannot be reached, TypeError without httpx.
         """
         if is_upgrade(request):
+            if self._transport is not None:
+                raise TypeError_(_NO_WEBSOCKET)
             return await open_websocket(request)
         httpx = _httpx()
         if self._client is None:
-            self._client = httpx.AsyncClient(timeout=None, follow_redirects=False)
+            self._client = httpx.AsyncClient(
+                timeout=None, follow_redirects=False, transport=self._transport
+            )
         outgoing = httpx.Request(
             request.method,
             request.url.partition("#")[0],

@@ -7,9 +7,9 @@ Source: https://developers.cloudflare.com/workers/runtime-apis/performance/
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
+from .clock import now_ms
 from .value import JsInstance, JsObject
 
 __all__ = ["Performance", "performance"]
@@ -21,7 +21,7 @@ class Performance(JsInstance, js_name="Performance"):
     timeOrigin: float = 0
 
     def now(self) -> float:
-        return time.time() * 1000
+        return now_ms()
 
     def toJSON(self) -> JsObject:
         return JsObject.adopt({"timeOrigin": self.timeOrigin})

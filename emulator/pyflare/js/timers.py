@@ -15,6 +15,7 @@ from itertools import count
 from typing import Any, Final
 
 from .callbacks import run_callback, supervise
+from .clock import Handle, later
 from .error import Error, TypeError_
 from .number import to_number
 from .promise import JsPromise, as_error, rejected
@@ -52,7 +53,7 @@ class Timers:
     __slots__ = ("_handles", "_numbers")
 
     def __init__(self) -> None:
-        self._handles: dict[int, asyncio.TimerHandle] = {}
+        self._handles: dict[int, Handle] = {}
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -71,12 +72,12 @@ class Timers:
 
         def fire() -> None:
             if repeat:
-                self._handles[number] = loop.call_later(period, fire)
+                self._handles[number] = later(loop, period, fire)
             else:
                 self._handles.pop(number, None)
             supervise(run_callback.get()(function))
 
-        self._handles[number] = loop.call_later(period, fire)
+        self._handles[number] = later(loop, period, fire)
         return number
 
     def cancel(self, number: int) -> None:
@@ -169,7 +170,7 @@ class Scheduler(JsInstance, js_name="Scheduler"):
             if not promise.done():
                 promise.set_result(None)
 
-        handle = promise.get_loop().call_later(_milliseconds(milliseconds) / 1000, done)
+        handle = later(promise.get_loop(), _milliseconds(milliseconds) / 1000, done)
         if signal is not None:
 
             def aborted() -> None:

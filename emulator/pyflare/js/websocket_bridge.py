@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import Context
-from typing import Protocol
+from typing import Any, Protocol
 
 from .websocket_channel import ChannelEnd, Close, ConnectionLost, Message, WorkerFailed
 from .websocket_keeping import keep_going
@@ -68,20 +68,25 @@ def begin_bridge(end: ChannelEnd, wire: Wire) -> asyncio.Task[None]:
 async def bridge(end: ChannelEnd, wire: Wire) -> None:
     """Carry messages until both sides have closed or one is gone, and what has arrived has been dispatched."""
     loop = asyncio.get_running_loop()
-    outward = loop.create_task(_outward(end, wire))
-    waiting: set[asyncio.Task[None]] = {outward}
+    inward, outward = loop.create_task(_inward(wire, end)), loop.create_task(_outward(end, wire))
+    tasks: set[asyncio.Task[Any]] = {inward, outward}
     try:
-        await _inward(wire, end)
-        if wire.half_open and not outward.done():
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        if not (outward.done() and outward.result()):
+            await asyncio.wait({inward})
+        if inward.done() and wire.half_open and not outward.done():
             # The answer to the close frame is the worker's business.
-            waiting.add(loop.create_task(wire.gone()))
-            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            gone = loop.create_task(wire.gone())
+            tasks.add(gone)
+            await asyncio.wait({outward, gone}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in waiting:
+        for task in tasks:
             task.cancel()
         end.leave()
         wire.abort()
-        await asyncio.wait(waiting)
+        await asyncio.wait(tasks)
+    if not inward.cancelled():
+        inward.result()
     await end.settled()
 
 
@@ -99,15 +104,17 @@ async def _inward(wire: Wire, end: ChannelEnd) -> None:
         await end.room()
 
 
-async def _outward(end: ChannelEnd, wire: Wire) -> None:
+async def _outward(end: ChannelEnd, wire: Wire) -> bool:
+    """Whether there is nobody left to receive for."""
     try:
         while True:
             message = await end.receive()
             if isinstance(message, Close):
                 await wire.close(message)
-                return
+                return False
             await wire.send(message)
     except WorkerFailed:
         await wire.close(_INTERNAL_ERROR)
+        return False
     except ConnectionLost:
-        wire.abort()
+        return True

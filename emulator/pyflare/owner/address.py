@@ -1,7 +1,7 @@
 """Where an owner listens: a socket in the state directory, for this user alone.
 
-A socket's path may have about a hundred bytes. Where the state directory lies too deep, the socket lies in a directory of
-its own among the temporary files, and the lease says where.
+A socket's path may have about a hundred bytes. Where the state directory lies too deep, the socket lies in a directory
+of its own among the temporary files, and the lease says where.
 """
 
 from __future__ import annotations

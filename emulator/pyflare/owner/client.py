@@ -28,7 +28,14 @@ _HELLO_SECONDS: Final = 10.0
 
 
 class OwnerRefused(Exception):
-    """The owner does not work for this process, or refuses a request; ``str()`` says why."""
+    """The owner does not work for this process, or refuses a request; ``str()`` says why.
+
+    ``statement`` is the place, from 0, of the SQL statement at fault where one is.
+    """
+
+    def __init__(self, text: str, statement: int | None = None) -> None:
+        super().__init__(text)
+        self.statement = statement
 
 
 class OwnerLost(Exception):
@@ -113,13 +120,13 @@ class RemoteAccess:
             if kind == END:
                 return
             if kind == ERROR:
-                raise OwnerRefused(payload.decode())
+                raise _refused(payload)
             yield payload
 
     def _expect(self, wanted: bytes) -> bytes:
         kind, payload = self._receive()
         if kind == ERROR:
-            raise OwnerRefused(payload.decode())
+            raise _refused(payload)
         if kind != wanted:
             raise ProtocolError(f"a frame {kind!r} came instead of {wanted!r}")
         return payload
@@ -141,3 +148,8 @@ class RemoteAccess:
                 raise OwnerLost
             got += count
         return bytes(received)
+
+
+def _refused(payload: bytes) -> OwnerRefused:
+    told = parse_json(payload)
+    return OwnerRefused(told["text"], told["statement"])

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from .protocol import BODY, END, HEAD, JSON, ProtocolError, frame, parse_head, parse_json
 
-__all__ = ["Connection", "Gone", "receive_hello"]
+__all__ = ["Connection", "Gone", "receive_hello", "send_hello"]
 
 _MOST_SOCKETS: Final = 16
 _LONGEST_HELLO: Final = 1024 * 1024
@@ -53,7 +53,7 @@ class Connection:
         except OSError as error:
             raise Gone from error
 
-    async def send_body(self, pieces: AsyncIterator[bytes]) -> None:
+    async def send_body(self, pieces: AsyncIterator[bytes | memoryview]) -> None:
         """Send a body and its end."""
         async for piece in pieces:
             await self.send(frame(BODY, piece))
@@ -113,6 +113,12 @@ class IncomingBody:
             pass
 
 
+def send_hello(sock: socket.socket, hello: bytes, sockets: list[socket.socket]) -> None:
+    """Send the first frame of a connection, with listening sockets. Raises OSError."""
+    sent = socket.send_fds(sock, [hello], [each.fileno() for each in sockets])
+    sock.sendall(hello[sent:])
+
+
 async def receive_hello(sock: socket.socket) -> tuple[dict[str, Any], list[socket.socket]]:
     """The first frame of a connection, and the listening sockets that came with it.
 
@@ -156,7 +162,12 @@ def _listening(descriptor: int) -> socket.socket:
 async def _readable(sock: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(sock, lambda: ready.done() or ready.set_result(None))
+
+    def wake() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(sock, wake)
     try:
         await ready
     finally:

@@ -12,7 +12,7 @@ from pyflare_bindings.registry import BindingRegistry
 from pyflare_bindings.storage.errors import StateError
 
 from .client import OwnerRefused
-from .operations import Answer, Refusal, nothing, run
+from .operations import Answer, Body, Refusal, nothing, run
 
 __all__ = ["LocalAccess"]
 
@@ -45,7 +45,7 @@ class LocalAccess:
         try:
             answer = self._runner.run(run(operation, self._registry, arguments, given))
         except Refusal as error:
-            raise OwnerRefused(str(error)) from error
+            raise OwnerRefused(str(error), error.statement) from error
         return answer.value, self._body(answer)
 
     def _body(self, answer: Answer) -> Iterator[bytes]:
@@ -58,7 +58,7 @@ class LocalAccess:
                 raise OwnerRefused(str(error)) from error
             if piece is None:
                 return
-            yield piece
+            yield bytes(piece)
 
     def close(self) -> None:
         """Close every file and give the directory back."""
@@ -75,5 +75,5 @@ async def _pieces(body: Iterable[bytes]) -> AsyncIterator[bytes]:
         await asyncio.sleep(0)
 
 
-async def _next(body: AsyncIterator[bytes]) -> bytes | None:
+async def _next(body: Body) -> bytes | memoryview | None:
     return await anext(body, None)

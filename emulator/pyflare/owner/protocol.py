@@ -25,6 +25,7 @@ __all__ = [
     "OUT",
     "VERSION",
     "ProtocolError",
+    "error_frame",
     "frame",
     "identity",
     "json_frame",
@@ -42,7 +43,7 @@ JSON: Final = b"j"
 #: A piece of a body, and its end.
 BODY: Final = b"b"
 END: Final = b"e"
-#: The request failed: the text for a person.
+#: The request failed: why, for a person.
 ERROR: Final = b"x"
 #: A line for a joined session's terminal: one byte for the stream, then the text.
 OUT: Final = b"o"
@@ -59,7 +60,7 @@ def frame(kind: bytes, payload: bytes | memoryview = b"") -> bytes:
     """A whole frame. Raises :class:`ProtocolError` for a payload that is too long."""
     if len(payload) > LONGEST:
         raise ProtocolError(
-            f"{len(payload)} bytes at once are more than the {LONGEST} that can be passed on. Ask for less, or in parts."
+            f"{len(payload)} bytes at once are more than the {LONGEST} that can be passed on. Ask for less at a time."
         )
     return HEAD.pack(kind, len(payload)) + payload
 
@@ -67,6 +68,11 @@ def frame(kind: bytes, payload: bytes | memoryview = b"") -> bytes:
 def json_frame(value: Any) -> bytes:
     """A frame with a JSON value; texts of any kind survive, lone surrogates too."""
     return frame(JSON, json.dumps(value, separators=(",", ":")).encode())
+
+
+def error_frame(text: str, statement: int | None = None) -> bytes:
+    """A frame that says why a request failed, and at which SQL statement of it, counted from 0."""
+    return frame(ERROR, json.dumps({"text": text, "statement": statement}).encode())
 
 
 def parse_head(head: bytes) -> tuple[bytes, int]:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from pyflare_bindings.storage.errors import StateError
 
 from .address import OwnerSocket
 from .frames import Connection, Gone, IncomingBody, receive_hello
-from .operations import Answer, Refusal, nothing, run
+from .operations import Answer, Body, Refusal, nothing, run
 from .protocol import (
     END,
-    ERROR,
     VERSION,
     ProtocolError,
+    error_frame,
     frame,
     identity,
     json_frame,
@@ -67,19 +67,32 @@ class OwnerServer:
 
     async def start(self) -> None:
         """Listen. Raises OSError when the socket cannot be made."""
-        self._socket = OwnerSocket(self._lease)
-        self._accepting = asyncio.create_task(self._accept(self._socket.listening))
+        self._listen()
 
     async def reload(self) -> None:
         """Nothing changes here."""
 
-    async def close(self, grace: float) -> None:
-        """Take nobody in any more, give what is under way ``grace`` seconds, and hang up."""
+    def move(self, lease: Lease) -> None:
+        """Listen in the place of a state directory that was deleted and made anew. Raises OSError."""
+        self._stop_listening()
+        self._lease = lease
+        self._listen()
+
+    def _listen(self) -> None:
+        self._socket = OwnerSocket(self._lease)
+        self._accepting = asyncio.create_task(self._accept(self._socket.listening))
+
+    def _stop_listening(self) -> None:
         if self._accepting is not None:
             self._accepting.cancel()
-            await asyncio.wait([self._accepting])
         if self._socket is not None:
             self._socket.close()
+
+    async def close(self, grace: float) -> None:
+        """Take nobody in any more, give what is under way ``grace`` seconds, and hang up."""
+        self._stop_listening()
+        if self._accepting is not None:
+            await asyncio.wait([self._accepting])
         idle = {task for task in self._connections if task.get_name() == _IDLE}
         for task in idle:
             task.cancel()
@@ -172,7 +185,8 @@ class OwnerServer:
             await connection.send(json_frame({"value": answer.value}))
             await self._send_body(answer.body, connection)
         except (Refusal, ProtocolError) as error:
-            await connection.send(frame(ERROR, str(error).encode(errors="replace")))
+            statement = error.statement if isinstance(error, Refusal) else None
+            await connection.send(error_frame(str(error), statement))
         if body is not None:
             await body.drain()
 
@@ -198,7 +212,7 @@ class OwnerServer:
             gone.cancel()
             await asyncio.wait((work, gone))
 
-    async def _send_body(self, body: AsyncIterator[bytes] | None, connection: Connection) -> None:
+    async def _send_body(self, body: Body | None, connection: Connection) -> None:
         if body is None:
             await connection.send(frame(END))
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context
 from typing import Final
 
 from pyflare_bindings.clock import Clock, Timer
@@ -81,7 +82,10 @@ class Consumer:
         if self._looking is not None:
             self._look_again = True
             return
-        self._looking = asyncio.get_running_loop().create_task(self._take_batches())
+        # It belongs to no worker, though a worker's message may be what sets it going.
+        self._looking = asyncio.get_running_loop().create_task(
+            self._take_batches(), context=Context()
+        )
         self._looking.add_done_callback(self._looked)
 
     def _looked(self, task: asyncio.Task[None]) -> None:
@@ -184,6 +188,10 @@ class Consumer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def under_way(self) -> list[asyncio.Task[None]]:
+        """The batches that are being delivered, and the look for more."""
+        return [*self._running, *([] if self._looking is None else [self._looking])]
 
     async def stop(self, grace: float) -> None:
         """Take nothing more; batches under way get ``grace`` seconds, then they are put back."""

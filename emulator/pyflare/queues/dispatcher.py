@@ -84,6 +84,10 @@ class QueueDispatcher:
                 consumer.configure(each.worker, each.settings, target)
         await self._report_unconsumed(set(wiring.produced))
 
+    def under_way(self) -> list[asyncio.Task[None]]:
+        """What the consumers are doing."""
+        return [task for each in self._consumers.values() for task in each.under_way()]
+
     async def close(self, grace: float) -> None:
         """Deliver no more; batches under way get ``grace`` seconds, then their messages go back to their queues."""
         self._store.arrived = None

@@ -13,8 +13,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from pyflare.js.error import TypeError_
+from pyflare.js.from_python import to_js
 from pyflare.js.promise import rest_of
 from pyflare.js.request import Request
+from pyflare.js.value import JsObject
 
 from .body import RequestBody
 from .cf import cf_properties
@@ -246,6 +248,10 @@ class Application:
             self._log.debug(f"After the client disconnected: {type(error).__name__}")
             return
         self._log.uncaught(worker.name, error)
+        # Whoever asks from this process wants the exception itself.
+        failed = scope.get("pyflare.failed")
+        if failed is not None:
+            failed(error)
         method: str = scope["method"]
         content_type, text = error_response(error, scope, inbound.url, pretty=self._pretty)
         milliseconds = (perf_counter() - began) * 1000
@@ -257,6 +263,9 @@ class Application:
         await send_text(send, status, "" if method == "HEAD" else text, content_type)
 
     def _cf_of(self, scope: Scope, inbound: Inbound) -> Any:
+        given = scope.get("pyflare.cf")
+        if given is not None:
+            return to_js(dict(given), dict_converter=JsObject.fromEntries)
         return self._cf(inbound.accept.decode("latin-1"), scope.get("http_version", "1.1"))
 
     async def _supervise(

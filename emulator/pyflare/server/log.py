@@ -63,7 +63,7 @@ class LogSink:
     that each line says whose it is.
     """
 
-    __slots__ = ("_colour", "_colour_error", "_level", "_output", "level", "named")
+    __slots__ = ("_colour", "_colour_error", "_level", "_output", "_routes", "level", "named")
 
     def __init__(
         self,
@@ -80,9 +80,21 @@ class LogSink:
         self.level: str = level
         self.named = named
         self._level = LEVELS.index(level)
+        self._routes: dict[str, LogSink] = {}
         self._output = Output(out, err)
         self._colour = wants_colour(out) if colour is None else colour
         self._colour_error = wants_colour(err) if colour is None else colour
+
+    def route(self, worker: str, sink: LogSink | None) -> None:
+        """Send what is about one worker elsewhere; with None no longer."""
+        if sink is None:
+            self._routes.pop(worker, None)
+        else:
+            self._routes[worker] = sink
+
+    def of(self, worker: str) -> LogSink:
+        """Where what is about this worker goes."""
+        return self._routes.get(worker, self)
 
     @property
     def debugging(self) -> bool:
@@ -93,6 +105,9 @@ class LogSink:
         self, worker: str, method: str, path: str, status: int, reason: str, milliseconds: float
     ) -> None:
         """One answered request; ``path`` without its query."""
+        if worker in self._routes:
+            self._routes[worker].request(worker, method, path, status, reason, milliseconds)
+            return
         if self._level < _INFO:
             return
         prefix = f"[{worker}] " if self.named else ""
@@ -108,6 +123,9 @@ class LogSink:
         self, worker: str, name: str, acknowledged: int, total: int, milliseconds: float
     ) -> None:
         """One delivered batch: how many of its messages are done."""
+        if worker in self._routes:
+            self._routes[worker].queue(worker, name, acknowledged, total, milliseconds)
+            return
         if self._level < _INFO:
             return
         prefix = f"[{worker}] " if self.named else ""
@@ -121,6 +139,9 @@ class LogSink:
 
     def scheduled(self, worker: str, cron: str, outcome: str, milliseconds: float) -> None:
         """One scheduled event; ``cron`` is the expression, or empty."""
+        if worker in self._routes:
+            self._routes[worker].scheduled(worker, cron, outcome, milliseconds)
+            return
         if self._level < _INFO:
             return
         prefix = f"[{worker}] " if self.named else ""
@@ -146,6 +167,9 @@ class LogSink:
 
     def console(self, worker: str, level: str, text: str) -> None:
         """What a worker gave to ``console.log`` and its kin; ``level`` is the method's name."""
+        if worker in self._routes:
+            self._routes[worker].console(worker, level, text)
+            return
         if self._level < _CONSOLE_LEVELS.get(level, _LOG):
             return
         if self.named:
@@ -160,6 +184,9 @@ class LogSink:
 
     def uncaught(self, worker: str, error: BaseException, *, where: str = "") -> None:
         """An exception that left a worker. ``where`` names the event if it was not a request: ``alarm``, ``queue``."""
+        if worker in self._routes:
+            self._routes[worker].uncaught(worker, error, where=where)
+            return
         if self._level < _ERROR:
             return
         from .tracebacks import client_has_gone, describe, format_traceback
@@ -198,6 +225,10 @@ class LogSink:
         """A plain line of the start-up output or of a reload."""
         if self._level >= _LOG:
             self._output.write(f"{text}\n")
+
+    def printed(self, text: str, *, error: bool = False) -> None:
+        """What a worker printed itself, as it is: it may be a part of a line."""
+        self._output.write(text, error=error)
 
     def debug(self, text: str) -> None:
         if self._level >= _DEBUG:

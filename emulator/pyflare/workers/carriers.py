@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import greenlet as greenlets  # type: ignore[import-untyped]
 from greenlet import getcurrent
 
-from pyflare.workers.input_gate import Turns, current_section, guard
 from pyflare.workers.current import WorkerScope, current
+from pyflare.workers.input_gate import Turns, current_section, guard
 from pyflare.workers.suspend import RAISED, RETURNED, SUSPENDED, Carrier
 
 if TYPE_CHECKING:
@@ -260,9 +260,7 @@ class DrivenCoroutine:
 
     __slots__ = ("_coroutine", "_steps", "send")
 
-    def __init__(
-        self, steps: Generator[Any, Any, Any], coroutine: Coroutine[Any, Any, Any]
-    ) -> None:
+    def __init__(self, steps: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
         self._coroutine = coroutine
         self._steps = steps
         # Bound here, so that the task calls the generator without a frame in between.

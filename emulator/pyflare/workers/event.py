@@ -40,6 +40,10 @@ class Background:
     def __len__(self) -> int:
         return len(self._tasks)
 
+    def under_way(self) -> list[asyncio.Future[Any]]:
+        """What is not done yet."""
+        return list(self._tasks)
+
     def add(self, awaitable: Any) -> asyncio.Future[Any]:
         """Keep an awaitable until it is done. It starts at once and never fails the answer."""
         future: asyncio.Future[Any] = asyncio.ensure_future(awaitable)

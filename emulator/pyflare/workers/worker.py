@@ -10,6 +10,7 @@ from types import CoroutineType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyflare.js.caches import CacheOpener, cache_opener
+from pyflare.js.clock import call_later, wall_time
 from pyflare.js.error import Error, TypeError_
 from pyflare.js.fetch import Send, outbound
 from pyflare.js.response import Response
@@ -18,6 +19,7 @@ from pyflare.js.semantics import Semantics, semantics
 from pyflare.js.timers import Timers, event_timers
 from pyflare.js.value import JsObject
 from pyflare.js.websocket_keeping import keep_connection
+from pyflare_bindings.clock import Clock
 
 from .carriers import CarrierPool
 from .connections import RELOADED, STOPPING, Connections
@@ -60,6 +62,8 @@ class WorkerDefinition:
     open_cache: CacheOpener | None = None
     #: Where its `fetch` goes; None for the network.
     outbound: Send | None = None
+    #: What its timers and its `Date` go by; None for the machine's own.
+    clock: Clock | None = None
     #: Gives the binding to a Durable Object class of this worker, for ``ctx.exports``.
     make_namespace: Callable[[str], Any] | None = None
 
@@ -123,6 +127,9 @@ class Worker:
         scope.context.run(semantics.set, definition.semantics)
         scope.context.run(cache_opener.set, definition.open_cache)
         scope.context.run(outbound.set, definition.outbound)
+        clock = definition.clock
+        scope.context.run(wall_time.set, None if clock is None else clock.now)
+        scope.context.run(call_later.set, None if clock is None else clock.call_later)
 
     async def load(self) -> None:
         """Import the main module, afresh if it was imported before, and find its entrypoints.

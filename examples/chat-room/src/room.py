@@ -4,6 +4,7 @@ import json
 from urllib.parse import parse_qs, urlsplit
 
 from js import WebSocketPair, WebSocketRequestResponsePair
+from pyodide.ffi import to_js
 from workers import DurableObject, Response
 
 SCHEMA = """
@@ -41,7 +42,7 @@ class Room(DurableObject):
 
         client, server = WebSocketPair.new().object_values()
         # From here on the connection belongs to the platform: it stays open when the room leaves memory.
-        self.ctx.acceptWebSocket(server, [name])
+        self.ctx.acceptWebSocket(server, to_js([name]))
         # Kept with the connection; self.anything would be gone after a hibernation.
         server.serializeAttachment(name)
         server.send(json.dumps({"type": "history", "messages": self.history(int(after))}))

@@ -137,7 +137,7 @@ class TestMissingClasses:
         config = write_objects(tmp_path / "w", COUNTER)
 
         async def program(flare):
-            with pytest.raises(OSError, match=r"Handler does not export a fetch\(\) function"):
+            with pytest.raises(OSError, match="Method fetch does not exist"):
                 await flare.env().THING.getByName("x").fetch("http://x/")
 
         run(program, config)

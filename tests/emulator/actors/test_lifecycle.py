@@ -179,6 +179,28 @@ class TestFailures:
         assert (error.remote, getattr(error, "durableObjectReset", None)) == (True, None)
         assert len(error.durableObjectId) == 64
 
+    @pytest.mark.parametrize("first", ["", "await asyncio.sleep(0.001)"])
+    def test_leaving_the_process_is_refused(self, with_objects, first):
+        source = f"""
+            import sys
+
+            class Thing(DurableObject):
+                async def leave(self):
+                    {first}
+                    sys.exit(3)
+
+                async def add(self):
+                    return 1
+        """
+
+        async def program(env, flare):
+            stub = env.THING.getByName("a")
+            with pytest.raises(Exception, match="ended by SystemExit"):
+                await stub.leave()
+            return await stub.add()
+
+        assert with_objects(source, program) == 1
+
     def test_every_waiting_caller_gets_what_the_constructor_raised_and_the_next_one_begins_anew(
         self, with_objects
     ):
@@ -417,6 +439,35 @@ class TestAbort:
         assert [error.durableObjectReset for error in errors] == [True, True]
         assert seen == [["built", "finally", "built"], 1, None]
 
+    def test_events_that_have_not_begun_get_the_reason_too(self, with_objects):
+        source = """
+            class Thing(DurableObject):
+                async def block(self):
+                    async def section():
+                        await asyncio.sleep(0.01)
+                        self.ctx.abort("enough")
+                    await self.ctx.blockConcurrencyWhile(section)
+
+                async def add(self):
+                    return 1
+        """
+
+        async def program(env, flare):
+            stub = env.THING.getByName("a")
+            calls = [asyncio.ensure_future(stub.block())]
+            await asyncio.sleep(0.002)
+            calls += [asyncio.ensure_future(stub.add()) for _ in range(3)]
+            (actor,) = flare._objects.host.namespaces["w-Thing"].actors
+            while not actor.failure:
+                # One event arrives in the very turn in which the object ends.
+                await asyncio.sleep(0)
+                calls.append(asyncio.ensure_future(env.THING.getByName("a").add()))
+            return [str(each) for each in await asyncio.gather(*calls, return_exceptions=True)]
+
+        answers = with_objects(source, program)
+        assert answers[:4] == ["Error: enough"] * 4
+        assert set(answers[4:]) <= {"Error: enough", "1"}
+
     @pytest.mark.parametrize("how", ["task", "waitUntil", "timer"])
     def test_what_it_had_going_ends(self, with_objects, how):
         async def program(env, flare):
@@ -429,6 +480,30 @@ class TestAbort:
             return (await stub.look())[0]
 
         assert with_objects(self.SOURCE, program) == []
+
+    @pytest.mark.parametrize("how", ["self.ctx.abort('no start')", "ctx._ctx.abort('no start')"])
+    def test_a_constructor_can_abort(self, with_objects, how):
+        source = f"""
+            class Thing(DurableObject):
+                built = 0
+
+                def __init__(self, ctx, env):
+                    super().__init__(ctx, env)
+                    Thing.built += 1
+                    if Thing.built == 1:
+                        {how}
+
+                async def count(self):
+                    return Thing.built
+        """
+
+        async def program(env, flare):
+            stub = env.THING.getByName("a")
+            with pytest.raises(Exception, match="no start") as caught:
+                await stub.count()
+            return caught.value.message, await stub.count()
+
+        assert with_objects(source, program) == ("no start", 2)
 
     def test_its_storage_is_closed_to_code_that_goes_on(self, with_objects):
         source = """

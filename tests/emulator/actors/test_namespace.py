@@ -153,7 +153,7 @@ def test_a_stub_shows_its_id_and_name(in_namespace):
 
 def test_its_constructor_is_what_the_sdk_looks_for(with_objects):
     async def program(env, flare):
-        binding = flare.worker().definition.environment.THING
+        binding = flare.loaded().definition.environment.THING
         return binding.constructor.name, binding.getByName("a").constructor.name
 
     assert with_objects(SOURCE, program, "Thing", "Other") == (

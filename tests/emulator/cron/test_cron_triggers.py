@@ -28,7 +28,7 @@ class Default(WorkerEntrypoint):
 
 
 def seen(flare: Any, name: str | None = None) -> list[Any]:
-    return list(flare.worker(name).entrypoints.default.scheduled.__globals__["seen"])
+    return list(flare.loaded(name).entrypoints.default.scheduled.__globals__["seen"])
 
 
 def minutes(flare: Any, name: str | None = None) -> list[tuple[str, int]]:
@@ -181,7 +181,7 @@ def test_runs_of_one_trigger_may_overlap(run: Runner, tmp_path: Path) -> None:
 
     async def program(flare: Any) -> Any:
         await clock.advance(minutes=3)
-        names = flare.worker().entrypoints.default.scheduled.__globals__
+        names = flare.loaded().entrypoints.default.scheduled.__globals__
         names["go_on"].set()
         await clock.advance(seconds=1)
         return names["most"], names["running"]
@@ -366,7 +366,7 @@ def test_every_documented_form_of_the_handler_works(
 
     async def program(flare: Any) -> Any:
         result = await flare.scheduled("0 0 * * *")
-        found = flare.worker().entrypoints
+        found = flare.loaded().entrypoints
         handler = found.default.scheduled if found.default else found.handlers["on_scheduled"]
         return result.outcome, handler.__globals__["seen"]
 

@@ -94,7 +94,7 @@ def loaded(run: Runner, tmp_path: Path) -> Callable[..., Any]:
             async def event() -> Any:
                 return await program(flare, flare.env())
 
-            return await flare.worker().run(event())
+            return await flare.loaded().run(event())
 
         return run(inside, parent, **options)
 
@@ -481,7 +481,7 @@ def test_on_a_loop_that_cannot_keep_modules_apart_it_says_so(tmp_path: Path) -> 
                 return await text(flare.env().LOADER.load(code()).getEntrypoint())
 
             with pytest.raises(Exception, match="could not be loaded: these module names mean"):
-                await flare.worker().run(event())
+                await flare.loaded().run(event())
 
     asyncio.run(program())
 

@@ -49,7 +49,7 @@ QUEUE = {"queues": {"consumers": [{"queue": "orders"}]}}
 
 
 def seen(flare: Any) -> list[Any]:
-    return list(flare.worker().entrypoints.default.fetch.__globals__["seen"])
+    return list(flare.loaded().entrypoints.default.fetch.__globals__["seen"])
 
 
 def ask(run: Runner, tmp_path: Path, path: str, **options: Any) -> tuple[Answer, list[Any]]:
@@ -129,7 +129,7 @@ def test_the_worker_is_chosen_as_for_requests(run: Runner, tmp_path: Path) -> No
         await request(flare, "/cdn-cgi/handler/scheduled?cron=first")
         await request(flare, "/cdn-cgi/handler/scheduled?cron=second", host="two.localhost:8787")
         modules = [
-            flare.worker(name).entrypoints.default.fetch.__globals__ for name in ("one", "two")
+            flare.loaded(name).entrypoints.default.fetch.__globals__ for name in ("one", "two")
         ]
         return [[cron for cron, _ in module["seen"]] for module in modules]
 

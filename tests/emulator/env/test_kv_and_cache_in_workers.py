@@ -63,7 +63,7 @@ def run(tmp_path: Path, program: Callable[[Pyflare, ManualClock], Awaitable[Any]
 
 
 async def ask(flare: Pyflare, name: str, path: str = "/") -> str:
-    worker = flare.worker(name)
+    worker = flare.loaded(name)
 
     async def event() -> str:
         response = await worker.fetch(Request.new(f"http://{name}.test{path}"))

@@ -431,6 +431,7 @@ class TestAlarm:
         (-5, "setAlarm() cannot be called with an alarm time <= 0"),
         (0.5, "setAlarm() cannot be called with an alarm time <= 0"),
         (float("nan"), "The value cannot be converted because it is not a valid Date."),
+        (10**13, "The value cannot be converted because it is not a valid Date."),
         (
             "soon",
             "Failed to execute 'setAlarm' on 'DurableObjectStorage': parameter 1 is not of type 'date'.",

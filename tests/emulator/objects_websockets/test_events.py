@@ -221,6 +221,27 @@ class TestMessages:
         assert run.err.text.count("Uncaught ValueError: what is that") == 1
         assert "webSocketMessage" in run.err.text
 
+    @pytest.mark.parametrize(
+        "ending", ["raise SystemExit(3)", "asyncio.current_task().cancel(); await asyncio.sleep(1)"]
+    )
+    def test_an_event_that_ends_itself_does_not_end_what_delivers_the_next(
+        self, house, run, ending
+    ):
+        source = ROOM.replace(
+            "self.in_memory.append(message)",
+            f'self.in_memory.append(message)\n            if message == "bad": {ending}',
+        )
+
+        async def program(house):
+            peer = await house.connect()
+            for message in ("good", "bad", "good"):
+                peer.send(message)
+            await turns()
+            return peer.messages[-1].split()[-1], len(peer.messages), list(peer.closes)
+
+        assert house(program, source) == ("good", 2, [])
+        assert run.err.text.count("Uncaught") == 1
+
     def test_a_peer_that_floods_a_waiting_handler_is_held_back(self, house):
         source = """
             class Thing(DurableObject):

@@ -136,6 +136,18 @@ class TestEviction:
 
         assert house(program) == (["2 1 x"], "1 6 x")
 
+    def test_nothing_is_kept_for_an_object_without_sockets(self, house):
+        async def program(house):
+            peers = [await house.connect(name=name) for name in "abc" for _ in range(10)]
+            await house.sleep()
+            for peer in peers:
+                peer.close()
+            await turns(200)
+            await house.sleep()
+            return house.awake, len(house.namespace._sockets)
+
+        assert house(program) == (0, 0)
+
 
 class TestWhatIsKept:
     def test_attachment_tags_and_limit_stay_and_what_is_in_memory_goes(self, house):

@@ -46,7 +46,7 @@ class Shop:
 
     def module(self, worker: str | None = None) -> Any:
         """The globals of a worker's main module."""
-        entry = self.flare.worker(worker).entrypoints.default
+        entry = self.flare.loaded(worker).entrypoints.default
         assert entry is not None
         handler: Any = vars(entry)["queue"]
         # The SDK wraps it.

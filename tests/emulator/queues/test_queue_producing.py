@@ -28,7 +28,7 @@ def error(shop: Any, program: Any, *, raw: bool = False, **config: Any) -> str:
     async def run_it(run: Any) -> str:
         from pyodide.ffi import JsException
 
-        worker = run.flare.worker()
+        worker = run.flare.loaded()
         queue = run.env().Q
 
         async def event() -> None:
@@ -117,7 +117,7 @@ class TestBodies:
             async def event() -> None:
                 await queue.send({"at": moment})
 
-            await run.flare.worker().run(event())
+            await run.flare.loaded().run(event())
             await run.pass_time(5)
             return [m.body for m in run.module()["seen"]]
 

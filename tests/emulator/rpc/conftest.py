@@ -70,7 +70,7 @@ class Workers:
         """What a method of the first worker's default class gives."""
 
         async def body(flare: Pyflare) -> Any:
-            worker = flare.worker()
+            worker = flare.loaded()
 
             async def event() -> Any:
                 worker.check_loaded()

@@ -347,6 +347,26 @@ class TestEndings:
         assert run(test) == 1011
         assert heard == ["go", "Uncaught Error: broken"]
 
+    def test_a_worker_whose_end_is_gone_cuts_the_client(self, kind: str) -> None:
+        sockets: list[Any] = []
+
+        def handler(_: Any) -> Response:
+            client, server = WebSocketPair.new()
+            server.accept()
+            sockets.append(server)
+            return Response.new(None, status=101, webSocket=client)
+
+        async def test() -> Any:
+            async with hosted(handler, kind) as host, host.connect() as client:
+                sockets[0].send("last words")
+                sockets[0]._end.leave()
+                assert await client.recv() == "last words"
+                with pytest.raises(ConnectionClosed):
+                    await client.recv()
+                return client.close_code
+
+        assert run(test) == 1006
+
     def test_sending_after_the_client_has_left_is_ignored(self, kind: str) -> None:
         sockets: list[Any] = []
         handler, _ = accepting(lambda server, event: sockets.append(server))

@@ -176,7 +176,7 @@ def test_closing_the_emulator_closes_what_its_workers_hold_open(tmp_path: Path) 
             # A connection that a worker opened to itself, and left open when it had answered.
             dial = f"/?dial=ws://127.0.0.1:{port}/"
             assert await get(port, dial, "ann") == ["ann", []]
-            worker = flare.worker("ann")
+            worker = flare.loaded("ann")
             assert len(worker.connections) == 3
             await flare.close()
             assert len(worker.connections) == 0

@@ -12,7 +12,7 @@ OLD = "2025-01-01"
 
 def handle(run: Runner, tmp_path: Path, source: str, *arguments: Any, **config: Any) -> Any:
     async def program(flare: Any) -> Any:
-        worker = flare.worker()
+        worker = flare.loaded()
         return await worker.run(worker.handle("scheduled", *arguments))
 
     return run(program, write_worker(tmp_path, source, **config))
@@ -88,6 +88,6 @@ def test_whether_a_handler_exists_is_known_without_calling_it(
     """
 
     async def program(flare: Any) -> Any:
-        return flare.worker().has_handler(name)
+        return flare.loaded().has_handler(name)
 
     assert run(program, write_worker(tmp_path, source)) is there

@@ -140,7 +140,7 @@ def test_events_of_other_kinds_are_told(run: Runner, tmp_path: Path) -> None:
     async def program(flare: Pyflare) -> Any:
         from pyflare.js.value import JsObject
 
-        worker, registry = flare.worker("producer"), flare.registry
+        worker, registry = flare.loaded("producer"), flare.registry
         assert registry is not None
         controller = JsObject.adopt({"cron": "* * * * *", "scheduledTime": 5})
         await worker.run(worker.handle("scheduled", controller))
@@ -213,7 +213,7 @@ def test_logs_beyond_the_limit_are_left_out(run: Runner, tmp_path: Path) -> None
             for _ in range(30):
                 console.log("x" * 10_000)
 
-        worker = flare.worker("producer")
+        worker = flare.loaded("producer")
         await worker.run(event())
 
     ((item,),) = traces(run, tmp_path, program)
@@ -234,7 +234,7 @@ def test_what_is_logged_is_told_as_values(run: Runner, tmp_path: Path) -> None:
             console.countReset()
             console.groupEnd()
 
-        await flare.worker("producer").run(event())
+        await flare.loaded("producer").run(event())
 
     ((item,),) = traces(run, tmp_path, program)
     first, outer, inner, count = [each["message"] for each in item["logs"]]

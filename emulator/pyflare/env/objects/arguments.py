@@ -17,6 +17,7 @@ from pyflare.js.error import RangeError, TypeError_
 from pyflare.js.number import to_number
 from pyflare.js.value import JsProxy, get_property, is_nullish, own_items
 from pyflare.js.webidl import scalar_text
+from pyflare_bindings.objects.instants import LATEST
 
 __all__ = [
     "MISSING",
@@ -175,7 +176,7 @@ def alarm_time(time: Any) -> int:
         raise TypeError_(
             "Failed to execute 'setAlarm' on 'DurableObjectStorage': parameter 1 is not of type 'date'."
         )
-    if not math.isfinite(time):
+    if not math.isfinite(time) or time > LATEST:
         raise TypeError_("The value cannot be converted because it is not a valid Date.")
     whole = math.floor(time)
     if whole <= 0:

@@ -1,12 +1,12 @@
 """What can be done to a state directory from outside a worker: the work behind the data commands.
 
-An operation runs in the process that owns the directory, on its event loop. Arguments and answers are plain JSON values;
-bytes travel as streams beside them, or as base64 where there are many small ones.
+An operation runs in the process that owns the directory, on its event loop. Arguments and answers are plain JSON
+values; bytes travel as streams beside them, or as base64 where there are many small ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
@@ -16,18 +16,28 @@ if TYPE_CHECKING:
 __all__ = ["OPERATIONS", "Answer", "Body", "Operation", "Refusal", "nothing", "run"]
 
 
+#: Pieces of a body, in order.
+Body: TypeAlias = AsyncIterator[bytes | memoryview]
+
+
 class Answer(NamedTuple):
     """What an operation gives: a JSON value, and bytes where it has some."""
 
     value: Any = None
-    body: AsyncIterator[bytes] | None = None
+    body: Body | None = None
 
 
 class Refusal(Exception):
-    """The operation was refused or failed; ``str()`` tells a person why."""
+    """The operation was refused or failed; ``str()`` tells a person why.
+
+    ``statement`` is the place, from 0, of the SQL statement at fault where one is.
+    """
+
+    def __init__(self, text: str, statement: int | None = None) -> None:
+        super().__init__(text)
+        self.statement = statement
 
 
-Body: TypeAlias = AsyncIterable[bytes]
 Operation: TypeAlias = "Callable[[BindingRegistry, dict[str, Any], Body], Awaitable[Answer]]"
 
 #: The name of an operation: (module in this package, function).
@@ -40,7 +50,6 @@ OPERATIONS: Final[dict[str, tuple[str, str]]] = {
     "kv.delete": ("kv", "delete"),
     "kv.list": ("kv", "list_keys"),
     "kv.put_many": ("kv", "put_many"),
-    "kv.get_many": ("kv", "get_many"),
     "kv.delete_many": ("kv", "delete_many"),
     "r2.get": ("r2", "get"),
     "r2.put": ("r2", "put"),
@@ -73,7 +82,7 @@ async def run(
     try:
         return await operation(registry, arguments, body)
     except (SqlError, StateError, ClosedError) as error:
-        raise Refusal(str(error)) from error
+        raise Refusal(str(error), getattr(error, "statement_index", None)) from error
     except KeyError as error:
         raise Refusal(f"The operation {name!r} needs the argument {error}.") from error
 

@@ -71,18 +71,6 @@ async def put_many(registry: BindingRegistry, arguments: dict[str, Any], _body: 
     return Answer()
 
 
-async def get_many(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
-    """Up to 100 values. Arguments: ``id``, ``keys``. Answer: by key its value in base64, None without one."""
-    try:
-        found = await registry.kv(arguments["id"]).get_many(arguments["keys"])
-    except KVError as error:
-        raise _refused(error) from error
-    values = {}
-    for key, entry in found.items():
-        values[key] = None if entry is None else base64.b64encode(await entry.read()).decode()
-    return Answer(values)
-
-
 async def delete_many(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
     """Remove several keys one after the other. Arguments: ``id``, ``keys``."""
     namespace = registry.kv(arguments["id"])

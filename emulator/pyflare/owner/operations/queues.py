@@ -14,10 +14,10 @@ _PAGE = 100
 
 
 async def send(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
-    """Send a message. Arguments: ``id``, the name of the queue; ``body`` in base64; ``content_type``; ``delay`` in
-    seconds. Answer: how many messages waited before it."""
+    """Send a message. Arguments: ``id``, the name of the queue; the ``content`` in base64; ``content_type``; ``delay``
+    in seconds. Answer: how many messages waited before it."""
     message = Outgoing(
-        base64.b64decode(arguments["body"]),
+        base64.b64decode(arguments["content"]),
         arguments.get("content_type", "json"),
         arguments.get("delay", 0),
     )

@@ -19,6 +19,8 @@ For whoever builds on this:
 * ``actor.critical(fn)`` runs ``fn`` as a critical section and gives the promise of its outcome; a failure is the
   promise's. ``actor.block_concurrency_while(fn)`` does the same, but a failure resets the object.
 * ``actor.storage`` is the open storage (made when first asked for); it tells ``actor.output`` of writes.
+* ``namespace.sockets(id)`` has the hibernatable WebSockets of an object: they outlive it when it is evicted, and
+  are cut when it is reset.
 * ``actor.reset(error)`` ends it: callers get ``error``, tasks are cancelled, what is not committed is rolled back.
 """
 

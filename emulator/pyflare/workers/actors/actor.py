@@ -108,7 +108,6 @@ class Actor:
         stub_host.set(self._stub_host)
         # What its calls begin in others must not wait for turns of this object.
         begin_in_tasks.set(True)
-        self.namespace.host.enter(self)
 
     @property
     def storage(self) -> Any:
@@ -154,12 +153,12 @@ class Actor:
         context = self._context.copy()
         if section is not None:
             context.run(current_section.set, section)
-        detached = Detached()
+        detached = Detached(coroutine)
         # Code of the object sees a task of its own, which goes on when the caller is cancelled.
         task: asyncio.Task[None] = asyncio.Task(detached, loop=loop, context=_NO_CONTEXT)
         detached.steps = guard(turns, drive(coroutine, context), coroutine, task)
         if gate.is_free():
-            outer = asyncio_tasks._current_tasks.get(loop)
+            outer = asyncio.current_task(loop)
             if outer is not None:
                 asyncio_tasks._leave_task(loop, outer)
             asyncio_tasks._enter_task(loop, task)

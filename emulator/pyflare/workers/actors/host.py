@@ -36,22 +36,15 @@ class ActorHost:
         clock: Clock,
         worker: Callable[[str], Worker | None],
         warn: Callable[[str], None],
-        enter: Callable[[Actor], None] | None = None,
     ) -> None:
         self.clock = clock
         self.worker = worker
         self.closing = False
         self.namespaces: dict[str, ActorNamespace] = {}
         self._warn = warn
-        self._enter = enter
         self._idle: list[tuple[float, int, Actor]] = []
         self._numbers = itertools.count()
         self._timer: Timer | None = None
-
-    def enter(self, actor: Actor) -> None:
-        """Set what else the code of an object finds in its context."""
-        if self._enter is not None:
-            self._enter(actor)
 
     def namespace(self, unique_key: str, make: Callable[[], ActorNamespace]) -> ActorNamespace:
         """The namespace of this identity: the same one for everybody."""
@@ -82,6 +75,16 @@ class ActorHost:
             if namespace.script == script:
                 namespace.renew()
 
+    def under_way(self) -> list[asyncio.Future[Any]]:
+        """The tasks of the live objects."""
+        return [
+            task
+            for namespace in self.namespaces.values()
+            for actor in namespace.actors
+            for task in actor.gate.tasks
+            if task is not None
+        ]
+
     async def close(self, grace: float) -> None:
         """Give the objects at work ``grace`` seconds, end all, start none any more."""
         if self._timer is not None:
@@ -89,13 +92,7 @@ class ActorHost:
             self._timer = None
         deadline = asyncio.get_running_loop().time() + grace
         while True:
-            busy: list[asyncio.Future[Any]] = [
-                task
-                for namespace in self.namespaces.values()
-                for actor in namespace.actors
-                for task in actor.gate.tasks
-                if task is not None
-            ]
+            busy = self.under_way()
             left = deadline - asyncio.get_running_loop().time()
             if not busy or left <= 0:
                 break

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ActorNamespace", "Storages"]
 
-_NO_FETCH: Final = "Handler does not export a fetch() function."
+_NO_FETCH: Final = "Method fetch does not exist"
 
 
 class Storages(Protocol):

@@ -7,13 +7,14 @@ Source: https://developers.cloudflare.com/durable-objects/best-practices/websock
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pyflare.js.error import Error
 from pyflare.js.websocket import WebSocket
 from pyflare.js.websocket_channel import Close
 from pyflare.js.websocket_hibernation import fresh
 
+from ..entrypoints import positional_capacity
 from .socket_events import HibernatableSocket
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class SleepingSockets:
 
     __slots__ = (
         "_by_tag",
+        "_capacities",
         "_sockets",
         "dropped",
         "event_limit",
@@ -54,12 +56,21 @@ class SleepingSockets:
         # Dicts, because sets have no order.
         self._sockets: dict[HibernatableSocket, None] = {}
         self._by_tag: dict[str, dict[HibernatableSocket, None]] = {}
+        self._capacities: dict[str, tuple[Any, int]] = {}
         self.dropped = False
         #: Whether the log has said why.
         self.told = False
 
     def __len__(self) -> int:
         return len(self._sockets)
+
+    def capacity(self, name: str, handler: Any, most: int) -> int:
+        """How many of ``most`` arguments a handler of the class takes."""
+        function = getattr(handler, "__func__", handler)
+        known = self._capacities.get(name)
+        if known is None or known[0] is not function:
+            known = self._capacities[name] = function, positional_capacity(handler, most)
+        return known[1]
 
     def accept(self, socket: WebSocket, tags: Sequence[str]) -> None:
         """Take in a socket that was checked. Raises: Error when there are too many."""
@@ -95,6 +106,7 @@ class SleepingSockets:
 
     def sleep(self) -> None:
         """The object leaves memory: what its code has of the sockets is over, the connections stay."""
+        self._capacities.clear()
         for each in self._sockets:
             each.socket = fresh(each.socket)
 

@@ -15,13 +15,12 @@ from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final
 
 from pyflare.js.array_buffer import ArrayBuffer
+from pyflare.js.promise import rest_of
 from pyflare.js.websocket import NO_CLOSE_FRAME, WebSocket
 from pyflare.js.websocket_channel import Close, ConnectionLost
 from pyflare.js.websocket_hibernation import closed_by_peer, cut, failed, hand_over, over
 
-from ..entrypoints import positional_capacity
 from .failures import reset_error
-from .steps import Detached
 
 if TYPE_CHECKING:
     from pyflare_bindings.clock import Timer
@@ -136,18 +135,13 @@ class HibernatableSocket:
     async def _event(self, name: str, *arguments: Any) -> asyncio.Task[None] | None:
         """Begin an event, as soon as the object gets to it; gives what it runs in, None when it is over already."""
         self._begun = False
-        delivery = Detached()
-        delivery.steps = self._deliver(name, arguments)
-        delivery.begin()
-        if delivery.done:
-            delivery.result()
+        delivery = self._deliver(name, arguments)
+        try:
+            waiting = delivery.send(None)
+        except StopIteration:
             return None
         loop = asyncio.get_running_loop()
-        task: asyncio.Task[None] = asyncio.Task(
-            delivery,
-            loop=loop,
-            context=_NO_CONTEXT.copy(),
-        )
+        task = loop.create_task(rest_of(delivery, waiting), context=_NO_CONTEXT.copy())
         under_way = self._under_way
         under_way.add(task)
         task.add_done_callback(self._ended)
@@ -178,7 +172,7 @@ class HibernatableSocket:
             timer = self._timer(actor)
             try:
                 offered = (self.socket, *arguments)
-                result = handler(*offered[: positional_capacity(handler, len(offered))])
+                result = handler(*offered[: owner.capacity(name, handler, len(offered))])
                 if inspect.isawaitable(result):
                     await result
             finally:

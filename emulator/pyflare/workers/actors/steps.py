@@ -12,29 +12,42 @@ __all__ = ["Detached"]
 class Detached:
     """What such a task runs: ``steps``, to be set at once. The outcome is for the caller; the task gives nothing.
 
-    :meth:`begin` takes the first step; without it the task does.
+    :meth:`begin` takes the first step; without it the task does. ``coroutine`` is closed if it never came to that.
     """
 
-    __slots__ = ("_begun", "_error", "_value", "_waiting_for", "done", "outcome", "steps")
+    __slots__ = (
+        "_coroutine",
+        "_error",
+        "_held",
+        "_started",
+        "_value",
+        "_waiting_for",
+        "done",
+        "outcome",
+        "steps",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, coroutine: Coroutine[Any, Any, Any] | None = None) -> None:
         self.steps: Any = None
-        self._begun = False
+        self.done = False
+        self.outcome: asyncio.Future[Any] | None = None
+        self._coroutine = coroutine
+        self._started = False
+        # What the first step waits for, until the task asks.
+        self._held = False
         self._waiting_for: Any = None
         self._value: Any = None
         self._error: BaseException | None = None
-        self.done = False
-        self.outcome: asyncio.Future[Any] | None = None
 
     def begin(self) -> None:
         """Take the first step here and now."""
-        self._begun = True
+        self._started = self._held = True
         try:
             self._waiting_for = self.steps.send(None)
         except StopIteration as stop:
             self._value = stop.value
             self.done = True
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             self.done = True
             raise
         except BaseException as error:
@@ -51,21 +64,24 @@ class Detached:
     def send(self, value: Any) -> Any:
         if self.done:
             raise StopIteration
-        if self._begun:
-            self._begun = False
+        if self._held:
+            self._held = False
             waiting_for, self._waiting_for = self._waiting_for, None
             return waiting_for
+        self._started = True
         return self._advance(self.steps.send, value)
 
     def throw(self, *error: Any) -> Any:
         if self.done:
             raise StopIteration
-        if self._begun:
+        if self._held:
             # The task has not heard what the first step waits for, so it has not cancelled that either.
-            self._begun = False
+            self._held = False
             waiting_for, self._waiting_for = self._waiting_for, None
             if isinstance(waiting_for, asyncio.Future):
                 waiting_for.cancel()
+        elif not self._started and self._coroutine is not None:
+            self._coroutine.close()
         raised = error[0] if len(error) == 1 else error[1]
         return self._advance(self.steps.throw, raised)
 
@@ -77,7 +93,7 @@ class Detached:
             outcome = self.outcome
             if outcome is not None and not outcome.done():
                 outcome.set_result(stop.value)
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as error:
             self.done = True
@@ -88,9 +104,11 @@ class Detached:
 
     def close(self) -> None:
         self.steps.close()
+        if self._coroutine is not None:
+            self._coroutine.close()
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return self.steps
+        return self.steps  # type: ignore[no-any-return]
 
 
 Coroutine.register(Detached)

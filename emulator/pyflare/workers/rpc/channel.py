@@ -21,7 +21,7 @@ from .invoke import invoke
 if TYPE_CHECKING:
     from ..worker import Worker
 
-__all__ = ["EntrypointChannel"]
+__all__ = ["CallerChannel", "EntrypointChannel"]
 
 
 class EntrypointChannel:
@@ -56,10 +56,14 @@ class EntrypointChannel:
         except asyncio.CancelledError as error:
             if is_cancelled():
                 raise
-            failure = crossing(error)
+            failure = self._crossing(error)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
-            failure = crossing(error)
+            failure = self._crossing(error)
         raise failure
+
+    def _crossing(self, error: BaseException) -> JsException:
+        """What the caller gets of a failure."""
+        return crossing(error)
 
     async def _answer(self, worker: Worker, request: Request, depth: int) -> Response:
         call_depth.set(depth + 1)
@@ -84,9 +88,9 @@ class EntrypointChannel:
         except asyncio.CancelledError as error:
             if is_cancelled():
                 raise
-            failure = crossing(error)
+            failure = self._crossing(error)
         except (Exception, SystemExit, KeyboardInterrupt) as error:
-            failure = crossing(error)
+            failure = self._crossing(error)
         raise failure
 
     async def _call(
@@ -105,6 +109,18 @@ class EntrypointChannel:
         if self._entrypoint is None and worker.is_legacy():
             return await _call_legacy(worker, path, arguments)
         return await invoke(worker.instance(self._entrypoint), path, arguments, "entrypoint")
+
+
+class CallerChannel(EntrypointChannel):
+    """The way for a program that embeds the workers: failures have what was raised as their cause."""
+
+    __slots__ = ()
+
+    def _crossing(self, error: BaseException) -> JsException:
+        failure = crossing(error)
+        if failure is not error:
+            failure.__cause__ = error
+        return failure
 
 
 async def _call_legacy(worker: Worker, path: tuple[str, ...], arguments: Any) -> Any:

@@ -67,7 +67,7 @@ class Bench:
         async def run() -> Any:
             async with flare:
                 assert flare.registry is not None
-                raw = flare.worker().definition.environment
+                raw = flare.loaded().definition.environment
                 return await program(Surroundings(flare.env(), raw, flare, flare.registry, clock))
 
         with asyncio.Runner(loop_factory=flare.loop_factory) as runner:

@@ -93,7 +93,7 @@ def test_one_that_is_not_there_is_an_error_of_the_call(run: Runner, tmp_path: Pa
 
 def test_methods_can_be_called(run: Runner, tmp_path: Path) -> None:
     async def program(flare: Pyflare) -> Any:
-        worker = flare.worker("dispatcher")
+        worker = flare.loaded("dispatcher")
 
         async def event() -> Any:
             user = flare.env("dispatcher").DISPATCHER.get("ada")

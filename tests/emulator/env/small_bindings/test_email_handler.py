@@ -37,7 +37,7 @@ def delivered(bench: Bench, body: str, raw: bytes = ORIGINAL) -> Any:
     async def program(around: Surroundings) -> Any:
         notices: list[str] = []
         outcome = await deliver(
-            around.flare.worker(), around.registry, "s@y.test", "me@x.test", raw, notices.append
+            around.flare.loaded(), around.registry, "s@y.test", "me@x.test", raw, notices.append
         )
         kept = await around.registry.email().messages()
         return outcome, [(each, await each.raw()) for each in kept], notices
@@ -178,7 +178,7 @@ def test_what_the_handler_raises_is_the_outcome(bench: Bench) -> None:
 def test_a_worker_without_a_handler_is_told(bench: Bench) -> None:
     async def program(around: Surroundings) -> Any:
         return await deliver(
-            around.flare.worker(), around.registry, "s@y.test", "me@x.test", ORIGINAL
+            around.flare.loaded(), around.registry, "s@y.test", "me@x.test", ORIGINAL
         )
 
     outcome = bench(program)

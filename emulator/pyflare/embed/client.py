@@ -1,0 +1,191 @@
+"""Requests to a Pyflare from its own process, without a socket: an httpx transport over the ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from typing import Any, Final
+
+import httpx
+
+from pyflare.server.contracts import ASGIApplication, Scope
+
+__all__ = ["EmulatorTransport", "absolute", "request_of"]
+
+#: Parts of a response that may wait for whoever reads it.
+_AHEAD: Final = 16
+
+_BASE: Final = httpx.URL("http://localhost")
+
+
+def absolute(url: str | httpx.URL) -> httpx.URL:
+    """The URL, a mere path taken as one of ``http://localhost``."""
+    return _BASE.join(url)
+
+
+def request_of(
+    url: str | httpx.URL,
+    method: str,
+    *,
+    headers: Any = None,
+    params: Any = None,
+    json: Any = None,
+    data: Any = None,
+    files: Any = None,
+    body: Any = None,
+) -> httpx.Request:
+    """A request; arguments as those of :meth:`pyflare.embed.Pyflare.fetch`."""
+    return httpx.Request(
+        method,
+        absolute(url),
+        headers=headers,
+        params=params,
+        json=json,
+        data=data,
+        files=files,
+        content=body,
+    )
+
+
+class EmulatorTransport(httpx.AsyncBaseTransport):
+    """Hands requests to an ASGI application. Bodies stream both ways, with at most a few parts waiting.
+
+    Args: ``cf`` members of ``request.cf``; ``raise_failures`` whether an exception that leaves the worker is raised
+    here, with its traceback, rather than answered with status 500.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApplication,
+        *,
+        cf: Mapping[str, Any] | None = None,
+        raise_failures: bool = True,
+    ) -> None:
+        self._app = app
+        self._cf = cf
+        self._raise_failures = raise_failures
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Gives the response as soon as its head is there. Raises what leaves the worker, if that is wanted."""
+        exchange = _Exchange(request)
+        scope = _scope(request)
+        scope["pyflare.embedded"] = True
+        if self._cf is not None:
+            scope["pyflare.cf"] = self._cf
+        if self._raise_failures:
+            scope["pyflare.failed"] = exchange.failed
+        exchange.begin(self._app(scope, exchange.receive, exchange.send))
+        await exchange.answered.wait()
+        if exchange.failure is not None:
+            await exchange.aclose()
+            raise exchange.failure
+        return httpx.Response(
+            exchange.status, headers=exchange.headers, stream=exchange, request=request
+        )
+
+
+class _Exchange(httpx.AsyncByteStream):
+    """One request, and the stream of its response's body."""
+
+    def __init__(self, request: httpx.Request) -> None:
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.failure: BaseException | None = None
+        self.answered = asyncio.Event()
+        assert isinstance(request.stream, httpx.AsyncByteStream | httpx.SyncByteStream)
+        self._sent = _parts(request.stream)
+        self._gone = asyncio.Event()
+        self._body: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
+        self._task: asyncio.Task[None] | None = None
+
+    def begin(self, call: Awaitable[None]) -> None:
+        self._task = asyncio.ensure_future(self._run(call))
+
+    async def _run(self, call: Awaitable[None]) -> None:
+        try:
+            await call
+        except Exception as error:
+            # An application that fails in the middle of a body says why in the cause.
+            self.failed(error.__cause__ or error)
+        finally:
+            if not self.answered.is_set() and self.failure is None:
+                self.failure = RuntimeError("the application ended without an answer")
+            self.answered.set()
+            if not self._gone.is_set():
+                await self._body.put(None)
+
+    def failed(self, error: BaseException) -> None:
+        if self.failure is None:
+            self.failure = error
+
+    async def receive(self) -> dict[str, Any]:
+        if not self._gone.is_set():
+            part = await anext(self._sent, None)
+            if part is not None:
+                return {"type": "http.request", "body": part, "more_body": True}
+            if self._sent is not _ENDED:
+                self._sent = _ENDED
+                return {"type": "http.request", "body": b"", "more_body": False}
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            self.headers = list(message["headers"])
+            return
+        if self._gone.is_set():
+            return
+        self.answered.set()
+        part = message.get("body", b"")
+        if part:
+            await self._body.put(bytes(part))
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (part := await self._body.get()) is not None:
+            yield part
+        if self.failure is not None:
+            raise self.failure
+
+    async def aclose(self) -> None:
+        self._gone.set()
+        while not self._body.empty():
+            self._body.get_nowait()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    return
+    yield b""
+
+
+_ENDED: Final = _nothing()
+
+
+async def _parts(stream: httpx.AsyncByteStream | httpx.SyncByteStream) -> AsyncIterator[bytes]:
+    if isinstance(stream, httpx.AsyncByteStream):
+        async for part in stream:
+            yield part
+    else:
+        for part in stream:
+            yield part
+
+
+def _scope(request: httpx.Request) -> Scope:
+    url = request.url
+    port = url.port or (443 if url.scheme == "https" else 80)
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": request.method,
+        "scheme": url.scheme,
+        "path": url.path,
+        "raw_path": url.raw_path.partition(b"?")[0],
+        "query_string": url.query,
+        "root_path": "",
+        "headers": [(name.lower(), value) for name, value in request.headers.raw],
+        "client": ("127.0.0.1", 0),
+        "server": (url.host, port),
+    }
