@@ -47,16 +47,32 @@ async def export_lines(
     # The owner creates the file, and finds out whether it can be used.
     results = await database.query([Statement("SELECT 1")])
     reader = await asyncio.to_thread(_Reader, database.path, tables, schema, data)
-    return results[0].meta.size_after, _pieces(reader)
+    return results[0].meta.size_after, _Pieces(reader)
 
 
-async def _pieces(reader: _Reader) -> AsyncIterator[bytes]:
-    try:
-        while piece := await asyncio.to_thread(reader.next_piece):
-            yield piece
-    finally:
-        # Reading stays on the thread also when the caller is cancelled in the middle of a piece.
-        await asyncio.shield(asyncio.to_thread(reader.close))
+class _Pieces(AsyncIterator[bytes]):
+    """The text in pieces. `aclose` ends it, wherever it is."""
+
+    __slots__ = ("_reader", "_reading")
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+        self._reading: asyncio.Future[bytes] | None = None
+
+    async def __anext__(self) -> bytes:
+        self._reading = asyncio.ensure_future(asyncio.to_thread(self._reader.next_piece))
+        # The thread goes on reading also when the caller is cancelled.
+        piece = await asyncio.shield(self._reading)
+        if not piece:
+            await self.aclose()
+            raise StopAsyncIteration
+        return piece
+
+    async def aclose(self) -> None:
+        """Close the connection. Harmless twice."""
+        if self._reading is not None and not self._reading.done():
+            await asyncio.wait([self._reading])
+        self._reader.close()
 
 
 class _Reader:

@@ -123,9 +123,7 @@ class ObjectAlarm:
         too far ahead to be stored in nanoseconds.
         """
         if time > LATEST:
-            raise AlarmTimeError(
-                "The value cannot be converted because it is not a valid Date."
-            )
+            raise AlarmTimeError("The value cannot be converted because it is not a valid Date.")
         if time <= 0:
             raise AlarmTimeError("setAlarm() cannot be called with an alarm time <= 0")
         self._change(max(time, now_ms(self._clock)))

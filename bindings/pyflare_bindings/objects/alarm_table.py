@@ -112,6 +112,8 @@ _COUNT = "SELECT count(*) FROM (SELECT 1 FROM alarm WHERE namespace = ? LIMIT ?)
 MOST_COUNTED: Final = 100_000
 _NO_NAMESPACE = 0
 _CACHE_KIB = 8_192
+_PAGE_BYTES = 1_024
+_LOG_PAGES = 16_384
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 # A batch of this size takes about 10 ms, the most that may be done on the event loop.
 _LARGE_BATCH = 1_000
@@ -136,7 +138,7 @@ class SqliteAlarmTable:
         self._durability = durability
         self._begins_anew = begins_anew
         self._thread = OwnerThread("alarms")
-        self._log = LogCopy(path)
+        self._log = LogCopy(path, _LOG_PAGES)
         self._log_pages = 0
         self.rebuilt = not path.exists()
         if self.rebuilt:
@@ -259,6 +261,8 @@ class SqliteAlarmTable:
         connection = apsw.Connection(str(self.path))
         self._connections.append(connection)
         level = "FULL" if self._durability == "machine" else "NORMAL"
+        # A change touches three pages, each of which is copied whole.
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}").fetchall()
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}").fetchall()
         connection.execute(f"PRAGMA synchronous = {level}").fetchall()

@@ -15,14 +15,19 @@ from ..storage.errors import state_error
 from ..storage.whole_file import copy_database, put_in_place
 from .files import ObjectFiles
 from .images import KEY_TABLES, PAGE_BYTES, unwritable, with_log, without_log
-from .key_values import ALARM, NAME, NANOSECONDS
+from .key_values import ALARM, BOOKMARK, NAME, NANOSECONDS
 from .young_objects import LARGEST_IMAGE
 
 __all__ = ["MovedObject", "copy_out", "holds", "put_in", "read_incoming"]
 
+# A copy that is cut off by a power failure is made again.
+_UNSAFE: Final = "PRAGMA synchronous = OFF"
 _METADATA: Final = "SELECT value FROM _cf_METADATA WHERE key = ?"
 _SET_METADATA: Final = "INSERT INTO _cf_METADATA VALUES (?, ?)"
 _FORGET_METADATA: Final = "DELETE FROM _cf_METADATA WHERE key >= ?"
+_FORGET_ODD_BOOKMARK: Final = (
+    "DELETE FROM _cf_METADATA WHERE key = ? AND typeof(value) <> 'integer'"
+)
 _USER_TABLES: Final = (
     "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name NOT LIKE '$_cf$_%' ESCAPE '$'"
     " AND name NOT LIKE 'sqlite$_%' ESCAPE '$')"
@@ -60,6 +65,7 @@ def read_incoming(incoming: Path, name: str | None) -> MovedObject:
 
 def _adapt(connection: apsw.Connection, name: str | None) -> MovedObject:
     execute = connection.execute
+    execute(_UNSAFE).fetchall()
     # So that nothing of it is outside of the file.
     execute("PRAGMA journal_mode = DELETE").fetchall()
     page_bytes: Any = execute("PRAGMA page_size").get
@@ -71,6 +77,7 @@ def _adapt(connection: apsw.Connection, name: str | None) -> MovedObject:
             if not execute("SELECT 1 FROM sqlite_schema WHERE name = ?", (table,)).get:
                 execute(statement).fetchall()
         execute(_FORGET_METADATA, (NAME,)).fetchall()
+        execute(_FORGET_ODD_BOOKMARK, (BOOKMARK,)).fetchall()
         if name is not None:
             execute(_SET_METADATA, (NAME, name)).fetchall()
         alarm = _alarm(connection)
@@ -115,6 +122,7 @@ def copy_out(files: ObjectFiles, id: bytes, destination: Path) -> MovedObject | 
     try:
         connection = apsw.Connection(str(destination), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
+            connection.execute(_UNSAFE).fetchall()
             name: Any = connection.execute(_METADATA, (NAME,)).get
             alarm = _alarm(connection)
             connection.execute(_FORGET_METADATA, (NAME,)).fetchall()

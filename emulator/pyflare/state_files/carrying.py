@@ -120,9 +120,7 @@ def unclaimed(source: WranglerState, resources: Iterable[Resource]) -> list[str]
         if others:
             notes.append(f"{len(others)} x {kind.value} that no configuration names")
     classes = [
-        name
-        for name in source.folder_names("do")
-        if Resource(Kind.OBJECTS, name) not in wanted
+        name for name in source.folder_names("do") if Resource(Kind.OBJECTS, name) not in wanted
     ]
     notes += [f"Durable Object class {name}, which no configuration names" for name in classes]
     folders = [folder for folder in _NOT_CARRIED if source.folder_names(folder)]

@@ -37,8 +37,10 @@ async def import_database(
     if not options.overwrite and not await database.is_empty():
         return Outcome(_KIND, id, "kept")
     copied = ForeignDatabase(copy_of(path, work), path)
-    # A table of the local tools' own, which would show.
+    # A table of the local tools' own would show, and the number of a bookmark is one.
     copied.change(f"DROP TABLE IF EXISTS {_NAME_TABLE}")
+    if copied.has_table("_cf_METADATA"):
+        copied.change("DELETE FROM _cf_METADATA WHERE typeof(value) <> 'integer'")
     ((tables,),) = copied.rows(_TABLES)
     if not tables:
         copied.copy.unlink()

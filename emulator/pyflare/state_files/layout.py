@@ -9,7 +9,7 @@ from typing import Final
 from .errors import SourceError
 from .names import Plugin, blob_directories
 
-__all__ = ["METADATA_FILE", "WranglerState"]
+__all__ = ["METADATA_FILE", "WranglerState", "is_object_file"]
 
 METADATA_FILE: Final = "metadata.sqlite"
 _VERSION: Final = "v3"
@@ -29,18 +29,19 @@ class WranglerState:
 
     @classmethod
     def find(cls, given: Path) -> WranglerState:
-        """The state at `.wrangler/state`, the directory above it, or one of the version in it.
+        """The state at `.wrangler/state`, a directory above it, or the one of the version in it.
 
         Raises SourceError.
         """
-        for candidate in (given / _VERSION, given / "state" / _VERSION, given):
+        usual = Path("state", _VERSION)
+        for candidate in (given / _VERSION, given / usual, given / ".wrangler" / usual, given):
             if any((candidate / folder).is_dir() for folder in _FOLDERS):
                 return cls(candidate)
         if not given.exists():
             raise SourceError(
                 given, "there is no such directory", "Name the directory .wrangler/state"
             )
-        if any((given / older).exists() for older in _OLDER) or (given / ".mf").exists():
+        if any((given / older).exists() for older in _OLDER):
             raise SourceError(
                 given,
                 "this is state of a version before wrangler 3, which is not read",

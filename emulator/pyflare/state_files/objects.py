@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -31,10 +31,12 @@ _CREATE_NAMES: Final = f"CREATE TABLE {_NAME_TABLE} (id INTEGER PRIMARY KEY, nam
 _INSERT_NAME: Final = f"INSERT INTO {_NAME_TABLE} (id, name) VALUES (1, ?)"
 _READ_NAME: Final = f"SELECT name FROM {_NAME_TABLE} WHERE id = 1"
 _ALARMS: Final = "_cf_ALARM"
+# Without the column for the name that later runtimes add: the earlier ones do not start with it.
 _ALARM_SCHEMA: Final = (
     f"CREATE TABLE IF NOT EXISTS {_ALARMS}"
-    " (actor_id TEXT PRIMARY KEY, scheduled_time INTEGER, actor_name TEXT) WITHOUT ROWID"
+    " (actor_id TEXT PRIMARY KEY, scheduled_time INTEGER) WITHOUT ROWID"
 )
+_INSERT_ALARM: Final = f"INSERT INTO {_ALARMS} (actor_id, scheduled_time) VALUES (?, ?)"
 
 
 async def import_class(
@@ -142,13 +144,13 @@ async def export_class(
         raise unwritable(directory, error) from error
     outcome = Outcome(_KIND, unique_key, "exported", unit=_UNIT)
     kept = 0
-    alarms: list[tuple[str, int | None, str | None]] = []
+    alarms: dict[str, int | None] = {}
     for id in ids:
         path = directory / f"{id.hex}.sqlite"
         if path.exists() and not options.overwrite:
             kept += 1
             continue
-        alarms.append(_export_object(namespace, id, path))
+        alarms[id.hex] = _export_object(namespace, id, path)
         outcome.count += 1
     if alarms:
         _write_alarms(directory / METADATA_FILE, alarms)
@@ -159,9 +161,8 @@ async def export_class(
     return outcome
 
 
-def _export_object(
-    namespace: ObjectNamespace, id: ObjectId, path: Path
-) -> tuple[str, int | None, str | None]:
+def _export_object(namespace: ObjectNamespace, id: ObjectId, path: Path) -> int | None:
+    """Write one object. Out: its alarm."""
     unfinished = path.with_name(f"{path.name}.new")
     try:
         unfinished.unlink(missing_ok=True)
@@ -172,18 +173,16 @@ def _export_object(
     if moved.name is not None:
         _change(unfinished, (_CREATE_NAMES, ()), (_INSERT_NAME, (moved.name,)))
     move_database(unfinished, path)
-    return id.hex, moved.alarm, moved.name
+    return moved.alarm
 
 
-def _write_alarms(path: Path, alarms: Iterable[tuple[str, int | None, str | None]]) -> None:
+def _write_alarms(path: Path, alarms: Mapping[str, int | None]) -> None:
     removed: list[tuple[str, tuple[Any, ...]]] = []
     added: list[tuple[str, tuple[Any, ...]]] = []
-    for id, alarm, name in alarms:
+    for id, alarm in alarms.items():
         removed.append((f"DELETE FROM {_ALARMS} WHERE actor_id = ?", (id,)))
         if alarm is not None:
-            columns = "actor_id, scheduled_time, actor_name"
-            values = (id, alarm * _NANOSECONDS, name)
-            added.append((f"INSERT INTO {_ALARMS} ({columns}) VALUES (?, ?, ?)", values))
+            added.append((_INSERT_ALARM, (id, alarm * _NANOSECONDS)))
     if added or path.exists():
         _change(path, (_ALARM_SCHEMA, ()), *removed, *added)
 

@@ -18,6 +18,7 @@ from pyflare_bindings.r2.restore import (
     StoredObject,
 )
 from pyflare_bindings.registry import BindingRegistry
+from pyflare_bindings.storage.stored_content import StoredContent
 
 from .blob_files import BlobFile, BlobFiles, write_blob
 from .errors import SourceError
@@ -145,8 +146,8 @@ class Objects:
             content = self._blobs.find(blob, size)
             if _MD5.fullmatch(etag) is None:
                 # Nobody here can have such an etag with one content.
-                md5 = hashlib.md5(content.read(), usedforsecurity=False).digest()
-                content = ObjectParts(f"{version}.1", [RestoredPart(1, md5, content)])
+                part = RestoredPart(1, _md5_of(content), content)
+                content = ObjectParts(f"{version}.1", [part])
         return RestoredObject(found, content)
 
     def _parts(self, key: bytes, found: R2Object) -> ObjectParts:
@@ -169,12 +170,15 @@ def _check_digests(restored: RestoredObject) -> None:
         parts = list(content.parts)
     else:
         parts = [RestoredPart(0, bytes.fromhex(restored.object.etag), content)]
-    for part in parts:
-        md5 = hashlib.md5(usedforsecurity=False)
-        for chunk in part.content.chunks():
-            md5.update(chunk)
-        if md5.digest() != part.md5:
-            raise DigestError("the content does not have the MD5 that belongs to it")
+    if any(_md5_of(part.content) != part.md5 for part in parts):
+        raise DigestError("the content does not have the MD5 that belongs to it")
+
+
+def _md5_of(content: StoredContent) -> bytes:
+    md5 = hashlib.md5(usedforsecurity=False)
+    for chunk in content.chunks():
+        md5.update(chunk)
+    return md5.digest()
 
 
 def _http_metadata(stored: dict[str, Any]) -> HttpMetadata:

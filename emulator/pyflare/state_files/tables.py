@@ -65,7 +65,10 @@ class ForeignDatabase:
         )
 
     def _open(self) -> apsw.Connection:
-        return apsw.Connection(str(self.copy), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = apsw.Connection(str(self.copy), flags=apsw.SQLITE_OPEN_READWRITE)
+        # A copy that is cut off by a power failure is made again.
+        connection.execute("PRAGMA synchronous = OFF").fetchall()
+        return connection
 
 
 def values_in(path: Path, query: str) -> list[Any]:

@@ -99,7 +99,7 @@ def test_a_missing_content_fails_its_whole_namespace(
     assert printed.code == 1
     assert f"{missing}: this content is missing. Copy the state directory once more" in printed.err
     assert value(state, "large") is None
-    assert blobs_kept(state) == 1, "the large part of the bucket's object"
+    assert blobs_kept(state) == 2, "the two parts of the bucket's object"
 
 
 def test_contents_that_were_not_copied_at_all_are_named(

@@ -149,7 +149,7 @@ def test_a_durable_object_is_a_file_with_its_name_and_alarm(
     assert query(path, "SELECT * FROM _cf_METADATA") == [(1, LATER * 1_000_000)]
     assert query(path, "SELECT * FROM __miniflare_do_name") == [(1, "a")]
     assert query(directory / "metadata.sqlite", "SELECT * FROM _cf_ALARM") == [
-        (id, LATER * 1_000_000, "a")
+        (id, LATER * 1_000_000)
     ]
 
 
@@ -225,6 +225,26 @@ def test_overwriting_replaces_what_is_there(filled: Path, command: Command, tmp_
     assert query(path, "SELECT what FROM orders") == [("coffee",)]
     assert len(list(blobs.iterdir())) == 1
     assert query(metadata, "SELECT * FROM _cf_ALARM") == []
+
+
+@pytest.mark.parametrize("name_column", ["", ", actor_name TEXT"])
+def test_alarms_go_to_the_table_that_a_runtime_has_made(
+    filled: Path, command: Command, tmp_path: Path, name_column: str
+) -> None:
+    directory = tmp_path / "out" / "v3" / "do" / CLASS
+    directory.mkdir(parents=True)
+    with closing(sqlite3.connect(directory / "metadata.sqlite")) as connection, connection:
+        columns = f"actor_id TEXT PRIMARY KEY, scheduled_time INTEGER{name_column}"
+        connection.execute(f"CREATE TABLE _cf_ALARM ({columns}) WITHOUT ROWID")
+        connection.execute("INSERT INTO _cf_ALARM (actor_id, scheduled_time) VALUES ('other', 1)")
+
+    command("export", tmp_path / "out")
+
+    sql = "SELECT actor_id, scheduled_time FROM _cf_ALARM ORDER BY scheduled_time"
+    assert query(directory / "metadata.sqlite", sql) == [
+        ("other", 1),
+        (object_id(CLASS, "a"), LATER * 1_000_000),
+    ]
 
 
 def test_a_project_that_stored_nothing_writes_nothing(command: Command, tmp_path: Path) -> None:

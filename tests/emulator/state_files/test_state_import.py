@@ -489,3 +489,32 @@ def test_a_database_that_wrangler_has_open_is_read_from_its_log(
 
     assert printed.code == 0
     assert rows(state, "SELECT v FROM t") == [("in the log",)]
+
+
+def test_bookmarks_that_are_no_numbers_are_forgotten(
+    wrangler: WranglerFixture, command: Command, state: Path
+) -> None:
+    odd = "INSERT INTO _cf_METADATA VALUES (2, x'00')"
+    wrangler.d1("dbid-1", "CREATE TABLE t (v)", (odd, ()))
+    wrangler.object(CLASS, "a", "CREATE TABLE t (v)", (odd, ()), alarm=LATER)
+
+    command("import", wrangler.path)
+
+    assert rows(state, "INSERT INTO t VALUES (1) RETURNING v") == [(1,)]
+
+    async def ask(registry: BindingRegistry) -> int:
+        namespace = registry.objects(CLASS)
+        storage = namespace.open(namespace.ids.from_name("a"))
+        number = storage.next_bookmark()
+        await storage.close()
+        return number
+
+    assert in_state(state, ask) == 0
+
+
+def test_the_project_s_directory_can_be_named_too(
+    wrangler: WranglerFixture, command: Command, project: Path
+) -> None:
+    fill(wrangler)
+
+    assert "D1 database dbid-1: imported" in command("import", project).out
