@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import (
+    alarms,
     assets,
     cache,
     d1,
     events,
+    isolated_tests,
     kv,
     machine,
     objects,
@@ -23,7 +25,21 @@ from benchmarks import (
 from benchmarks.report import Report
 from benchmarks.servers import HERE, ServerFailed
 
-PARTS = ("http", "d1", "r2", "kv", "cache", "queues", "assets", "events", "rpc", "objects", "start")
+PARTS = (
+    "http",
+    "d1",
+    "r2",
+    "kv",
+    "cache",
+    "queues",
+    "assets",
+    "events",
+    "rpc",
+    "objects",
+    "alarms",
+    "tests",
+    "start",
+)
 
 
 def _arguments() -> argparse.Namespace:
@@ -80,6 +96,12 @@ def main() -> int:
                     report.comparisons += objects.compare(
                         directory, durability=durability, quick=arguments.quick, say=_say
                     )
+            if "alarms" in parts:
+                report.comparisons += alarms.compare(directory, quick=arguments.quick, say=_say)
+            if "tests" in parts:
+                report.comparisons += isolated_tests.compare(
+                    directory, quick=arguments.quick, say=_say
+                )
             if "http" in parts:
                 report.comparisons += over_http.compare(directory, quick=arguments.quick, say=_say)
         except ServerFailed as error:

@@ -453,3 +453,27 @@ class TestSharedCommits:
                 database.query(TOTAL).send(None)
 
         scenario(tmp_path, play, "machine")
+
+
+def test_a_request_that_is_given_up_while_the_file_is_opened_is_stopped(tmp_path: Path) -> None:
+    endless = "WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n) SELECT count(*) FROM n"
+
+    async def program() -> list[Any]:
+        opening = threading.Event()
+        cancelled = threading.Event()
+
+        def prepare() -> None:
+            opening.set()
+            cancelled.wait(10)
+
+        database = D1Database("db", tmp_path / "db.sqlite", "process", prepare)
+        request = asyncio.create_task(database.query([Statement(endless)]))
+        await asyncio.to_thread(opening.wait, 10)
+        request.cancel()
+        await asyncio.wait([request])
+        cancelled.set()
+        found = await database.query([Statement("SELECT 1")])
+        await database.close()
+        return found[0].rows
+
+    assert asyncio.run(program()) == [(1,)]

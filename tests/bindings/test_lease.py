@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflare_bindings.lease import Lease, LeaseHeld
+from pyflare_bindings.lease import Lease, LeaseHeld, read_holder
 
 HOLD = """
 import sys, time
@@ -67,3 +67,26 @@ def test_a_holder_whose_note_is_unreadable_is_still_refused(tmp_path: Path) -> N
     with pytest.raises(LeaseHeld, match="in use by another process"):
         Lease.acquire(tmp_path)
     lease.release()
+
+
+def test_a_holder_tells_more_as_it_goes_along(tmp_path: Path) -> None:
+    lease = Lease.acquire(tmp_path, serves=True)
+    lease.tell(socket="/a/rather/long/path")
+    lease.tell(socket="/s")
+    assert read_holder(tmp_path) == {"pid": os.getpid(), "serves": True, "socket": "/s"}
+    lease.release()
+
+
+def test_the_next_holder_knows_what_the_one_before_had_told(tmp_path: Path) -> None:
+    first = Lease.acquire(tmp_path, socket="/left/behind")
+    first.release()
+    second = Lease.acquire(tmp_path)
+    assert second.before == {"pid": os.getpid(), "socket": "/left/behind"}
+    assert read_holder(tmp_path) == {"pid": os.getpid()}
+    second.release()
+
+
+def test_nobody_has_told_anything_about_a_new_or_damaged_directory(tmp_path: Path) -> None:
+    assert read_holder(tmp_path) == {}
+    (tmp_path / "lease.json").write_text("[1")
+    assert read_holder(tmp_path) == {}

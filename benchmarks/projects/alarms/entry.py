@@ -1,5 +1,6 @@
 """Alarms, timed inside the worker: how late each handler begins, and what setting one costs."""
 
+import asyncio
 import json
 import time
 from urllib.parse import parse_qs, urlsplit
@@ -13,11 +14,18 @@ class Bell(DurableObject):
     async def set(self, at):
         await self.ctx.storage.setAlarm(at)
 
+    async def move(self, at, count):
+        """Move the alarm later, millisecond by millisecond; every hundredth move ends a turn."""
+        for index in range(count):
+            await self.ctx.storage.setAlarm(at + index)
+            if index % 100 == 99:
+                await asyncio.sleep(0)
+
     async def alarm(self, info):
         late.append(time.time() * 1000 - info.scheduledTime)
 
     async def write(self, count, step):
-        """Seconds for `count` confirmed puts, each with an alarm that moves by `step`, or without."""
+        """Seconds for setting the alarm `count` times, moved by `step`; for as many puts if that is 0."""
         storage = self.ctx.storage
         far = 5_000_000_000_000
         if step:
@@ -25,9 +33,10 @@ class Bell(DurableObject):
             await storage.sync()
         started = time.perf_counter()
         for index in range(count):
-            await storage.put("n", index)
             if step:
                 await storage.setAlarm(far + step * index)
+            else:
+                await storage.put("n", index)
             await storage.sync()
         seconds = time.perf_counter() - started
         await storage.deleteAlarm()

@@ -53,7 +53,7 @@ class ObjectAlarms:
         self._not_again: set[ObjectKey] = set()
 
     async def run(self, run: AlarmRun) -> Outcome:
-        """Wake an object. Raises: what keeps it from being started."""
+        """Wake an object."""
         try:
             id = self._namespace.ids.from_string(run.key.id)
         except ObjectIdError:
@@ -65,7 +65,7 @@ class ObjectAlarms:
         if actor is None:
             await self._namespace.has_ended(id)
             woken = self._wake(id, run.time)
-            if isinstance(woken, Declined):
+            if isinstance(woken, Declined | Failed):
                 return woken
             actor = woken
         clock = self._namespace.host.clock
@@ -82,14 +82,23 @@ class ObjectAlarms:
             self._tell(actor, run, outcome, late, (perf_counter() - began) * 1000)
         return outcome
 
-    def _wake(self, id: ObjectId, time: int) -> Actor | Declined:
-        """The object, which is not in memory; Declined where it need not be built, since its alarm is not due."""
+    def _wake(self, id: ObjectId, time: int) -> Actor | Declined | Failed:
+        """The object, which is not in memory.
+
+        Declined where it need not be built, since its alarm is not due; Failed where it cannot be.
+        """
         namespace = self._namespace
         actor = namespace.live(id)
         if actor is not None:
             return actor
-        namespace.check()
-        storage = namespace.storages.open(id)
+        if namespace.exported_class() is None or namespace.host.closing:
+            # It is run as soon as that is mended.
+            return Failed(counted=False, reason="the class cannot be used for the moment")
+        try:
+            storage = namespace.storages.open(id)
+        except StateError as error:
+            self._log.error(f"The alarm of {self._label(id)} cannot run: {error}")
+            return Failed(counted=False, reason=str(error))
         alarm = storage.alarm.get()
         if alarm != time and (alarm is None or alarm >= now_ms(namespace.host.clock)):
             namespace.close_storage(id, storage)

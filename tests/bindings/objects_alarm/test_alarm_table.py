@@ -90,6 +90,40 @@ def test_pending_alarms_are_counted_per_namespace(path: Path) -> None:
     run(test())
 
 
+def test_pending_alarms_are_not_counted_without_end(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyflare_bindings.objects.alarm_table.MOST_COUNTED", 3)
+
+    async def test() -> None:
+        table = SqliteAlarmTable(path)
+        await table.write(
+            {key(f"{n}", space): n for n in range(5) for space in ("rooms", "other", "third")}
+        )
+        assert table.pending() == [("rooms", 3, 0), ("other", 1, 0), ("third", 1, 0)]
+        await table.close()
+
+    run(test())
+
+
+def test_whoever_notes_something_of_a_table_hears_before_a_new_one_is_there(path: Path) -> None:
+    heard: list[bool] = []
+
+    def begins_anew() -> None:
+        heard.append(path.exists())
+
+    async def test() -> None:
+        await SqliteAlarmTable(path, begins_anew=begins_anew).close()
+        assert heard == [False]
+        table = SqliteAlarmTable(path, begins_anew=begins_anew)
+        assert heard == [False], "the table is as it was"
+        table.replace()
+        assert heard == [False, True]
+        await table.close()
+
+    run(test())
+
+
 @pytest.mark.parametrize("durability", ["process", "machine"])
 def test_a_large_batch_leaves_the_loop_free(path: Path, durability: Any) -> None:
     async def test() -> None:

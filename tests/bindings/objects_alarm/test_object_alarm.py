@@ -19,6 +19,7 @@ from pyflare_bindings.objects import (
     ObjectResetError,
     deliver,
 )
+from pyflare_bindings.objects.instants import LATEST
 
 from .conftest import START, at, key, turns
 
@@ -72,6 +73,18 @@ class Instance:
 
 def run(test: Coroutine[Any, Any, None]) -> None:
     asyncio.run(test)
+
+
+def test_a_time_that_does_not_fit_into_the_database_is_refused() -> None:
+    async def test() -> None:
+        instance = Instance(at(5))
+        with pytest.raises(AlarmTimeError, match="is not a valid Date"):
+            instance.alarm.set(LATEST + 1)
+        assert instance.alarm.get() == instance.row == at(5)
+        instance.alarm.set(LATEST)
+        assert instance.row == LATEST
+
+    run(test())
 
 
 @pytest.mark.parametrize("time", [0, -1])

@@ -18,7 +18,12 @@ from pyflare_bindings.objects import (
     Outcome,
     deliver,
 )
-from pyflare_bindings.objects.stored_alarms import compare_with_objects, stored_alarms
+from pyflare_bindings.objects.stored_alarms import (
+    compare_with_objects,
+    renew_comparison,
+    stored_alarms,
+)
+from pyflare_bindings.storage.errors import StateError
 
 from .conftest import MANY, NAMESPACE, Objects
 
@@ -358,3 +363,62 @@ def test_a_marker_that_makes_no_sense_is_ignored(objects: Objects, storage: Obje
     objects.restart()
     forge(objects, storage, None)
     assert compare(objects) == 1
+
+
+def test_the_end_of_a_process_makes_the_next_comparison_shorter(
+    objects: Objects, storage: ObjectStorage
+) -> None:
+    set_alarm(objects, storage, now(objects) + 5000)
+    renew_comparison(objects.registry)
+    assert not list(objects.root.rglob("compared")), "there was no comparison yet"
+    compare(objects)
+    (marker,) = objects.root.rglob("compared")
+    marker.write_text("1000.0")
+    renew_comparison(objects.registry)
+    assert float(marker.read_text()) > 1000
+
+
+def test_a_table_that_is_replaced_forgets_that_it_was_compared(
+    objects: Objects, storage: ObjectStorage
+) -> None:
+    set_alarm(objects, storage, now(objects) + 5000)
+    compare(objects)
+    table: Any = objects.registry.alarms()._table
+    table.replace()
+    assert not list(objects.root.rglob("compared"))
+
+
+def test_a_note_that_cannot_be_removed_keeps_the_table_from_beginning_anew(
+    objects: Objects, storage: ObjectStorage
+) -> None:
+    set_alarm(objects, storage, now(objects) + 5000)
+    compare(objects)
+    (marker,) = objects.root.rglob("compared")
+    marker.unlink()
+    marker.mkdir()
+    table: Any = objects.registry.alarms()._table
+    with pytest.raises(StateError, match="Remove it by hand"):
+        table.replace()
+
+
+# Whoever runs alarms
+
+
+def test_the_opening_of_the_scheduler_is_told(objects: Objects, storage: ObjectStorage) -> None:
+    opened: list[Any] = []
+    objects.registry.on_alarms = opened.append
+    assert opened == []
+    set_alarm(objects, storage, now(objects) + 5000)
+    assert opened == [objects.registry.alarms()]
+    assert objects.registry.may_have_alarms()
+
+
+def test_objects_may_have_alarms_that_the_scheduler_has_lost(
+    objects: Objects, storage: ObjectStorage
+) -> None:
+    set_alarm(objects, storage, now(objects) + 5000)
+    objects.stop()
+    for path in objects.root.rglob("alarms*.sqlite*"):
+        path.unlink()
+    objects.restart()
+    assert objects.registry.may_have_alarms()

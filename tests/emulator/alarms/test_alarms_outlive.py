@@ -435,3 +435,36 @@ class TestAWakeUpForNothing:
             path.unlink()
         assert bench.run(program) == ([], [])
         assert not list(bench.state.rglob("young*"))
+
+
+class TestAnObjectWhoseFileIsDamaged:
+    def test_the_file_is_named_and_the_alarm_tried_again(self, bench: Bench) -> None:
+        bench(TICK, set_alarm)
+        (young,) = (path for path in bench.state.rglob("young.sqlite") if path.is_file())
+        for path in bench.state.rglob("young*"):
+            path.unlink()
+        young.write_bytes(b"no database" * 1000)
+
+        async def damaged(env: Any, flare: Any) -> Any:
+            await bench.until(6)
+            return ran_at(flare)
+
+        assert bench.run(damaged) == []
+        assert "cannot run: " in bench.errors
+        assert "young.sqlite" in bench.errors
+
+    def test_a_table_that_is_no_more_writable_breaks_the_object_and_uses_up_no_try(
+        self, bench: Bench
+    ) -> None:
+        async def program(env: Any, flare: Any) -> Any:
+            await set_alarm(env, flare)
+            table = flare.registry.alarms()._table
+            table._writer.execute("PRAGMA query_only = 1").fetchall()
+            with pytest.raises(Exception, match="alarms"):
+                await env.THING.getByName("a").set(at(3))
+            table._writer.execute("PRAGMA query_only = 0").fetchall()
+            kept = await env.THING.getByName("a").get()
+            await bench.until(60)
+            return kept, ran_at(flare)
+
+        assert bench(TICK, program) == (at(5), [5])

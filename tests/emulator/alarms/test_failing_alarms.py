@@ -81,7 +81,7 @@ def test_an_alarm_that_is_set_between_two_tries_takes_their_place(bench: Bench) 
     async def program(env: Any, flare: Any) -> Any:
         stub = env.THING.getByName("a")
         await stub.set(at(5))
-        await bench.until(40)
+        await bench.until(45)
         before = len(runs(flare))
         await stub.set(at(3600))
         await bench.until(3599)
@@ -112,7 +112,7 @@ def test_a_failure_does_not_reset_the_object(bench: Bench) -> None:
 
     async def program(env: Any, flare: Any) -> Any:
         await env.THING.getByName("a").set(at(5))
-        await bench.until(12)
+        await bench.until(13)
         return [run[-1] for run in runs(flare)]
 
     assert bench(failing(body), program) == [1, 2, 3]
