@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from .clock import Clock, SystemClock
 from .storage.errors import ClosedError
@@ -33,15 +33,6 @@ class Owner(Protocol):
 
     async def close(self) -> None:
         """Finish the work at hand and close the files."""
-        ...
-
-
-@runtime_checkable
-class Busy(Protocol):
-    """An owner that does something on its own."""
-
-    def under_way(self) -> Iterable[Awaitable[object]]:
-        """What is not done yet."""
         ...
 
 
@@ -229,8 +220,9 @@ class BindingRegistry:
     def under_way(self) -> Iterator[Awaitable[object]]:
         """What owners do on their own that is not done yet, such as running alarms."""
         for owner in list(self._owners.values()):
-            if isinstance(owner, Busy):
-                yield from owner.under_way()
+            under_way = getattr(owner, "under_way", None)
+            if under_way is not None:
+                yield from under_way()
 
     async def close(self) -> None:
         """Close every owner, the youngest first.

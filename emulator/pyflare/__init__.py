@@ -5,15 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .embed.platform import platform_proxy
     from .embed.pyflare import Pyflare
 
-__all__ = ["Pyflare"]
+__all__ = ["Pyflare", "platform_proxy"]
 
 
 def __getattr__(name: str) -> Any:
     # `pyflare --version` and the command's option errors need none of the rooms.
-    if name == "Pyflare":
-        from .embed.pyflare import Pyflare
+    match name:
+        case "Pyflare":
+            from .embed.pyflare import Pyflare
 
-        return Pyflare
+            return Pyflare
+        case "platform_proxy":
+            from .embed.platform import platform_proxy
+
+            return platform_proxy
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

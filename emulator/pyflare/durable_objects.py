@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -137,5 +138,9 @@ class DurableObjects:
         return () if self._host is None else self._host.under_way()
 
     async def close(self, grace: float) -> None:
-        if self._host is not None:
-            await self._host.close(grace)
+        if self._host is None:
+            return
+        # Background work of workers may still call objects.
+        workers = [self._worker(name) for name in self._configurations()]
+        await asyncio.gather(*(worker.finish(grace) for worker in workers if worker is not None))
+        await self._host.close(grace)

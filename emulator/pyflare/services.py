@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Busy", "Service", "Services", "WhenNeeded"]
+__all__ = ["Service", "Services", "WhenNeeded"]
 
 
 class Service(Protocol):
-    """Something that is started once the workers are loaded and ends before they do."""
+    """Something that is started once the workers are loaded and ends before they do.
+
+    One whose work can be waited for also has ``under_way()``, which gives what is not done yet.
+    """
 
     async def start(self) -> None:
         """Begin. What takes time goes on in a task that the service owns."""
@@ -21,15 +24,6 @@ class Service(Protocol):
 
     async def close(self, grace: float) -> None:
         """Take in no more work and give what is under way ``grace`` seconds."""
-        ...
-
-
-@runtime_checkable
-class Busy(Protocol):
-    """A service whose work can be waited for."""
-
-    def under_way(self) -> Iterable[Awaitable[object]]:
-        """What is not done yet."""
         ...
 
 
@@ -63,7 +57,7 @@ class WhenNeeded(Generic[ServiceT]):
 
     def under_way(self) -> Iterable[Awaitable[object]]:
         """What is not done yet."""
-        return self.service.under_way() if isinstance(self.service, Busy) else ()
+        return _under_way(self.service)
 
     async def close(self, grace: float) -> None:
         """Close it if it was made."""
@@ -95,8 +89,7 @@ class Services:
 
     def under_way(self) -> list[Awaitable[object]]:
         """What the services do that is not done yet."""
-        busy = [service for service in self._started if isinstance(service, Busy)]
-        return [work for service in busy for work in service.under_way()]
+        return [work for service in self._started for work in _under_way(service)]
 
     async def close(self, grace: float) -> None:
         """Close all that were started, the youngest first, also when some fail; the failures are raised together."""
@@ -108,3 +101,9 @@ class Services:
                 failures.append(error)
         if failures:
             raise ExceptionGroup("some background services could not be closed", failures)
+
+
+def _under_way(service: object) -> Iterable[Awaitable[object]]:
+    """What a service does, if it is one whose work can be waited for: it has a method ``under_way``."""
+    under_way = getattr(service, "under_way", None)
+    return () if under_way is None else under_way()

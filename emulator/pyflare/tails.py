@@ -11,6 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from contextvars import Context
 from typing import TYPE_CHECKING, Any, Final
 
+from pyflare.js.callbacks import FAILURES
 from pyflare_bindings.clock import Clock
 
 from .workers.current import current_event
@@ -123,7 +124,7 @@ class Tails:
     async def _deliver(self, worker: Worker, entrypoint: str | None, item: TraceItem) -> None:
         try:
             await worker.run(_tail(worker, entrypoint, item))
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             self._log.uncaught(worker.name, error, where="tail()")
 
 

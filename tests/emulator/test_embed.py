@@ -98,10 +98,15 @@ def test_two_workers_of_one_name_are_refused(tmp_path: Path) -> None:
 
 def test_a_state_directory_has_one_owner(run: Runner, tmp_path: Path) -> None:
     config = counter(tmp_path / "w")
+    objects = counter(
+        tmp_path / "second",
+        durable_objects={"bindings": [{"name": "C", "class_name": "C"}]},
+        migrations=[{"tag": "v1", "new_sqlite_classes": ["C"]}],
+    )
 
     async def program(flare: Pyflare) -> Any:
-        second = Pyflare(config, persist_to=tmp_path / "state")
-        with pytest.raises(LeaseHeld, match="in use by process"):
+        second = Pyflare(objects, persist_to=tmp_path / "state")
+        with pytest.raises(LeaseHeld, match="in use by process .* has Durable Objects"):
             await second.start()
 
     run(program, config, persist_to=tmp_path / "state")

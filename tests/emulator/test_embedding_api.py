@@ -195,7 +195,7 @@ def test_a_method_that_fails_has_the_workers_exception_as_cause(run: Runner, con
 
 def test_an_unknown_method_is_named(run: Runner, config: Path) -> None:
     async def program(flare: Pyflare) -> Any:
-        with pytest.raises(Exception, match='Method nothing does not exist'):
+        with pytest.raises(Exception, match="Method nothing does not exist"):
             await flare.worker().nothing()
 
     run(program, config)
@@ -337,7 +337,9 @@ def test_the_outside_is_answered_by_a_function(
 
 def test_an_answer_from_outside_that_is_none_is_refused(run: Runner, config: Path) -> None:
     async def program(flare: Pyflare) -> Any:
-        with pytest.raises(TypeError, match=r"outbound answered POST https://api.test/v1 with None"):
+        with pytest.raises(
+            TypeError, match=r"outbound answered POST https://api.test/v1 with None"
+        ):
             await flare.fetch("/out")
 
     run(program, config, outbound=lambda _: None)

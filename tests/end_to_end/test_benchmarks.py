@@ -59,6 +59,18 @@ def run(output: Path, *arguments: str) -> str:
                 "service binding fetch",
             ],
         ),
+        (
+            "alarms",
+            [
+                "200 alarms 300 ms ahead, median lateness",
+                "200 alarms 300 ms ahead, p99 lateness",
+                "2,000 alarms in one second, p99 lateness",
+                "setAlarm to an earlier time, 100,000 pending",
+                "setAlarm to a later time, 100,000 pending",
+                "scheduler writes for 10,000 moves to a later time",
+                "start to first answer, 100,000 pending",
+            ],
+        ),
         ("start", ["start to first answer", "resident memory after 1000 requests"]),
     ],
 )

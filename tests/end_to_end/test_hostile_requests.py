@@ -80,3 +80,10 @@ def test_internal_addresses_are_closed_to_pages_of_foreign_origins(server: DevSe
 
 def test_the_health_of_the_server_is_told_to_this_machine(server: DevServer) -> None:
     assert server.get("/cdn-cgi/local/health").status_code == 200
+
+
+def test_a_request_that_cannot_be_read_is_refused_and_told_of(server: DevServer) -> None:
+    answer = raw(server, "GET /caf\u00e9 HTTP/1.1\r\nhost: localhost")
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    server.wait_for_output("characters that are not percent-encoded")

@@ -283,7 +283,7 @@ class D1Database:
             self._serve_waiting()
 
         self._occupied = True
-        self._thread.run(lambda: self._run_on_thread(requests), answer)
+        self._thread.run(lambda: self._run_on_thread(requests, group), answer)
 
     def _next_group(self) -> list[_Request]:
         group = [self._waiting.popleft()]
@@ -298,12 +298,17 @@ class D1Database:
                 group.append(following)
         return group
 
-    def _run_on_thread(self, requests: list[Sequence[Statement]]) -> tuple[list[Outcome], float]:
+    def _run_on_thread(
+        self, requests: list[Sequence[Statement]], group: Sequence[_Request]
+    ) -> tuple[list[Outcome], float]:
         start = perf_counter()
         try:
             if self._engine is None:
                 self._prepare_file()
                 self._engine = Engine(self.path, self._durability)
+                if all(each.answer.done() for each in group):
+                    # Whoever gave up while the file was being opened found nothing to stop.
+                    self._engine.sandbox.given_up = True
                 start = perf_counter()
             outcomes = self._engine.run_group_on_thread(requests)
         except Exception as error:

@@ -24,7 +24,7 @@ _CHUNK: Final = 1 << 18
 #: A file whose time is this recent, in nanoseconds, may change again without showing it.
 _SETTLED_NS: Final = 50_000_000
 
-_Identity: TypeAlias = tuple[int, int, int, int]
+_Identity: TypeAlias = tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -42,13 +42,15 @@ class Content:
 class FileBody:
     """The bytes of an open file, chunk by chunk; ``length`` is their number.
 
-    ``read`` gives ``b""`` at the end, and raises OSError when the file became shorter meanwhile.
+    ``read`` gives ``b""`` at the end, and raises OSError when the file was written to, or became shorter, meanwhile:
+    its parts would not be those of one file, nor of its tag.
     """
 
-    __slots__ = ("_closed", "_file", "_left", "_lock", "_reading", "length")
+    __slots__ = ("_closed", "_file", "_left", "_lock", "_reading", "_stamp", "length")
 
-    def __init__(self, file: BinaryIO, length: int) -> None:
+    def __init__(self, file: BinaryIO, length: int, found: os.stat_result | None = None) -> None:
         self._file = file
+        self._stamp = _written(found or os.fstat(file.fileno()))
         self._left = length
         self._lock = threading.Lock()
         self._reading = False
@@ -69,7 +71,10 @@ class FileBody:
 
     def _read(self, size: int) -> bytes:
         try:
-            return self._file.read(size)
+            chunk = self._file.read(size)
+            if chunk and _written(os.fstat(self._file.fileno())) != self._stamp:
+                raise OSError(f"{self._file.name} was changed while it was sent")
+            return chunk
         finally:
             with self._lock:
                 self._reading = False
@@ -136,15 +141,21 @@ def _size(kept: _Kept) -> int:
     return _ENTRY + len(kept.body or b"")
 
 
+def _written(found: os.stat_result) -> tuple[int, int]:
+    # Not the time of the change: a file that is replaced while it is read gets a new one, and stays whole.
+    return found.st_mtime_ns, found.st_size
+
+
 def _identity(found: os.stat_result) -> _Identity:
-    return (found.st_mtime_ns, found.st_size, found.st_ino, found.st_dev)
+    # The time of the change too: a program may set the other one back.
+    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
 
 
 def _read(path: str, kept: _Kept | None) -> tuple[Content | None, _Kept | None]:
-    # A folder on the way may have been replaced by a link since the names were read.
-    if os.path.realpath(path) != path:
-        return None, None
     try:
+        # A folder on the way may have been replaced by a link since the names were read.
+        if os.path.realpath(path) != path:
+            return None, None
         descriptor = os.open(path, os.O_RDONLY | _FLAGS)
     except OSError:
         return None, None
@@ -152,7 +163,7 @@ def _read(path: str, kept: _Kept | None) -> tuple[Content | None, _Kept | None]:
     try:
         found = os.fstat(descriptor)
         identity = _identity(found)
-        settled = time.time_ns() - found.st_mtime_ns > _SETTLED_NS
+        settled = time.time_ns() - max(found.st_mtime_ns, found.st_ctime_ns) > _SETTLED_NS
         if found.st_size <= _LARGEST_KEPT:
             body = _all(file, found.st_size)
             content = Content(_hash(body), len(body), body)
@@ -163,7 +174,7 @@ def _read(path: str, kept: _Kept | None) -> tuple[Content | None, _Kept | None]:
         else:
             tag = hashlib.file_digest(file, "sha256").hexdigest()[:32]
             file.seek(0)
-        content = Content(tag, found.st_size, FileBody(file, found.st_size))
+        content = Content(tag, found.st_size, FileBody(file, found.st_size, found))
         return content, _Kept(identity, tag, None) if settled else None
     except BaseException:
         file.close()

@@ -15,8 +15,10 @@ from .rule_urls import Complaint
 
 __all__ = ["AssetsLog", "Control", "Signature", "read_control", "signature"]
 
+_Stamp: TypeAlias = tuple[int, ...]
+
 #: What tells one state of the control files from another; ``None`` for a file that is not there.
-Signature: TypeAlias = tuple[tuple[int, int, int] | None, ...]
+Signature: TypeAlias = tuple[_Stamp | None, ...]
 
 
 class AssetsLog(Protocol):
@@ -34,14 +36,14 @@ def signature(root: Folder) -> Signature:
     )
 
 
-def _of(path: str) -> tuple[int, int, int] | None:
+def _of(path: str) -> _Stamp | None:
     try:
         found = os.stat(path)
     except OSError:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev
 
 
 @dataclass(slots=True)
@@ -89,7 +91,7 @@ def read_control(root: Folder, html_handling: str) -> Control:
         if _of(path) is None:
             continue
         try:
-            with open(path, encoding="utf-8", errors="replace") as file:
+            with open(path, encoding="utf-8-sig", errors="replace") as file:
                 texts[name] = file.read()
         except OSError:
             continue

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from .control import read_control
-from .directory import Directory, Folder
+from .directory import Directory, Folder, Link
 
 __all__ = ["problems"]
 
@@ -22,7 +22,7 @@ def problems(root: Path, private: tuple[Path, ...], main: Path | None) -> list[t
     directory.ignore(read_control(directory.root, "none").ignored)
     real_main = None if main is None else os.path.realpath(main)
     found: list[tuple[str, str]] = []
-    for count, (path, file) in enumerate(_files(directory.root, "", set()), 1):
+    for count, (path, file) in enumerate(_files(directory, directory.root, "", set()), 1):
         if count > MAX_FILES:
             found.append(
                 (
@@ -58,17 +58,22 @@ def problems(root: Path, private: tuple[Path, ...], main: Path | None) -> list[t
     return found
 
 
-def _files(folder: Folder, prefix: str, seen: set[str]) -> Iterator[tuple[str, str]]:
+def _files(
+    directory: Directory, folder: Folder, prefix: str, seen: set[str]
+) -> Iterator[tuple[str, str]]:
     if folder.path in seen:
         return
     seen.add(folder.path)
     folder.read()
-    for name, entry in folder.entries.items():
+    for name, found in folder.entries.items():
         path = f"{prefix}/{name}"
+        entry = directory.follow(found) if isinstance(found, Link) else found
+        if entry is None:
+            continue
         if isinstance(entry, Folder):
             if path == "/_worker.js":
                 yield path, entry.path
-            yield from _files(entry, path, seen)
+            yield from _files(directory, entry, path, seen)
         else:
             yield path, entry
 

@@ -50,7 +50,8 @@ class SiteSettings:
 class Asked:
     """The parts of a request that count. ``path`` is percent-encoded, ``query`` without its mark; ``tag`` is
     ``If-None-Match``, ``navigates`` whether a browser loads a page, ``uncached`` whether the request has
-    ``Authorization`` or ``Range``.
+    ``Authorization`` or ``Range``. ``mount`` stands before the path in the client's address, encoded and without a
+    slash at its end.
     """
 
     method: str
@@ -60,6 +61,7 @@ class Asked:
     tag: str = ""
     navigates: bool = False
     uncached: bool = False
+    mount: str = ""
 
     @classmethod
     def read(
@@ -130,6 +132,10 @@ class Site:
         self._control: Control | None = None
         self._signature: Signature = ()
 
+    def hide(self, private: Iterable[Path]) -> None:
+        """Never serve these files and folders either, from now on: those of other workers."""
+        self._directory.hide((*self.settings.private, *private))
+
     async def prepare(self) -> None:
         """Read the rules, so that whoever starts the server sees at once what is wrong with them."""
         await self._made_sure(set())
@@ -197,8 +203,9 @@ class Site:
                     return self._decide(asked, not_found, seen)
                 await self._made_sure(seen)
             except Stale as stale:
-                await asyncio.to_thread(stale.folder.read)
-                seen.add(stale.folder)
+                folder = self._directory.to_read(stale.folder)
+                await asyncio.to_thread(folder.read)
+                seen.add(folder)
 
     def _is_sure(self, seen: set[Folder]) -> bool:
         """Whether the rules are those on disk."""
@@ -208,7 +215,7 @@ class Site:
 
     async def _made_sure(self, seen: set[Folder]) -> None:
         """Read the rules again."""
-        root = self._directory.root
+        root = self._directory.to_read(self._directory.root)
         if root not in seen:
             await asyncio.to_thread(root.read)
             seen.add(root)
@@ -245,9 +252,9 @@ class Site:
         if asked.method not in ("GET", "HEAD"):
             return Answer(405, [])
         if isinstance(intent, Redirect):
-            return Answer(307, [("location", encode(intent.to) + asked.search)])
+            return Answer(307, [("location", asked.mount + encode(intent.to) + asked.search)])
         if (canonical := encode(decoded)) != path:
-            return Answer(307, [("location", canonical + asked.search)])
+            return Answer(307, [("location", asked.mount + canonical + asked.search)])
         file = find(intent.path, seen)
         return None if file is None else _Found(intent.path, file, status)
 

@@ -9,6 +9,7 @@ from pyflare.config.worker import LoadedConfig
 
 from .control import AssetsLog
 from .inspection import problems
+from .private_files import private_files
 from .site import Site, SiteSettings
 
 __all__ = ["check_assets_directory", "make_site"]
@@ -19,7 +20,7 @@ def check_assets_directory(loaded: LoadedConfig) -> None:
     assets = loaded.worker.assets
     if assets is None or assets.directory is None:
         return
-    found = problems(assets.directory, _private(loaded), loaded.worker.main)
+    found = problems(assets.directory, private_files(loaded), loaded.worker.main)
     if found:
         raise ConfigError(
             Diagnostic("error", problem, position=assets.position, hint=hint)
@@ -39,13 +40,6 @@ def make_site(loaded: LoadedConfig, state: Path, log: AssetsLog) -> Site | None:
         run_worker_first=assets.run_worker_first,
         has_worker=loaded.worker.main is not None,
         navigation_first=bool(loaded.worker.compatibility.assets_navigation_prefers_asset_serving),
-        private=(state, *_private(loaded)),
+        private=(state, *private_files(loaded)),
     )
     return Site(settings, log)
-
-
-def _private(loaded: LoadedConfig) -> tuple[Path, ...]:
-    """The project's own files, for the case that its whole directory is given as assets."""
-    project = loaded.project
-    own = [path for path in (loaded.path, loaded.user_path) if path is not None]
-    return (*loaded.files, *loaded.secret_files, *own, project / ".pyflare", project / ".wrangler")

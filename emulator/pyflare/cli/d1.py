@@ -6,9 +6,10 @@ Source: https://developers.cloudflare.com/d1/wrangler-commands/
 from __future__ import annotations
 
 import argparse
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from .data.command import CommandError, Project, add_common, add_confirmation, run_action
 from .data.output import is_terminal, notice, print_json, print_table, progress, say
@@ -20,13 +21,16 @@ __all__ = ["configure", "database_of", "run"]
 
 run = run_action
 
+#: Statements from which on a person may wonder what is going on.
+_MANY: Final = 100
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the commands below ``d1``."""
     commands = parser.add_subparsers(dest="action_name", metavar="COMMAND", required=True)
     add = add_common(commands, "execute", "run SQL", _execute)
     _add_database(add)
-    add("--command", metavar="SQL", help="the SQL to run")
+    add("--command", dest="sql", metavar="SQL", help="the SQL to run")
     add("--file", type=Path, metavar="FILE", help="a file with the SQL to run")
     add("--json", action="store_true", help="print JSON and nothing else")
     add("--preview", action="store_true", help=argparse.SUPPRESS)
@@ -89,9 +93,9 @@ def _migrations(which: str, arguments: argparse.Namespace) -> None:
 def _execute(arguments: argparse.Namespace) -> None:
     from .data.sql_text import statements
 
-    if arguments.command is not None and arguments.file is not None:
+    if arguments.sql is not None and arguments.file is not None:
         raise CommandError("can't provide both --command and --file.")
-    if arguments.command is None and arguments.file is None:
+    if arguments.sql is None and arguments.file is None:
         raise CommandError(
             "Missing required option --command or --file. Give the SQL to run with one of them."
         )
@@ -99,7 +103,7 @@ def _execute(arguments: argparse.Namespace) -> None:
         raise CommandError("Cannot use --preview without --remote. Local data has no preview.")
     project = Project(arguments)
     entry = database_of(project, arguments.database)
-    text = arguments.command
+    text = arguments.sql
     if text is None:
         text = read_sql(project.cwd / arguments.file, arguments.file)
     found = statements(text)
@@ -108,7 +112,7 @@ def _execute(arguments: argparse.Namespace) -> None:
         notice(
             f"🌀 Executing on local database {shown} ({entry.local_id}) from {project.shown_root}:"
         )
-    with project.state() as state, progress(f"{len(found)} statements", None):
+    with project.state() as state, _long_work(found):
         results = query(state, entry.local_id, found)
     if not arguments.json:
         count = len(results)
@@ -120,6 +124,12 @@ def _execute(arguments: argparse.Namespace) -> None:
                 print_table(result["columns"], rows)
     else:
         print_json([_as_object(result) for result in results])
+
+
+def _long_work(found: list[str]) -> AbstractContextManager[Any]:
+    return (
+        progress(f"Running {len(found)} statements", None) if len(found) > _MANY else nullcontext()
+    )
 
 
 def read_sql(path: Path, given: Path) -> str:

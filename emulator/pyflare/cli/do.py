@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _add_class(add)
     add("--id", metavar="HEX", help="the id of the object")
     add("--name", metavar="NAME", help="the name that the object was made from")
-    add("--command", metavar="SQL", required=True, help="the SQL to run")
+    add("--command", dest="sql", metavar="SQL", required=True, help="the SQL to run")
     add("--json", action="store_true", help="print JSON and nothing else")
     add = add_common(commands, "alarms", "list the alarms of objects", _alarms)
     _add_class(add)
@@ -82,7 +82,7 @@ def _sql(arguments: argparse.Namespace) -> None:
             id=namespace,
             object=arguments.id,
             name=arguments.name,
-            sql=arguments.command,
+            sql=arguments.sql,
         )
     columns, rows = result["columns"], result["rows"]
     if is_terminal() and not arguments.json:

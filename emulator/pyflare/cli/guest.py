@@ -170,6 +170,6 @@ def about_session(
         },
         "ip": ip,
         "host": host,
-        "protocol": protocol,
+        "upstream_protocol": protocol,
         "test_scheduled": test_scheduled,
     }

@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, cast
 
 from pyflare.config.diagnostics import ConfigError
 from pyflare.embed import Pyflare
@@ -30,10 +30,12 @@ class GuestHost:
     """Runs the sessions that join ``flare``. To be given to it as ``joining``.
 
     Args: ``log`` of the owner; ``need_switching`` is called when a worker cannot join since this event loop cannot keep
-    its modules apart from those of others.
+    its modules apart from those of others; None where no other loop would help.
     """
 
-    def __init__(self, flare: Pyflare, log: LogSink, need_switching: Callable[[], None]) -> None:
+    def __init__(
+        self, flare: Pyflare, log: LogSink, need_switching: Callable[[], None] | None
+    ) -> None:
         self._flare = flare
         self._log = log
         self._need_switching = need_switching
@@ -45,8 +47,8 @@ class GuestHost:
         """Run the workers of a session, and answer on its sockets, until one of the processes ends."""
         log = LogSink(
             level=hello["level"],
-            stdout=_Remote(connection, b"o"),
-            stderr=_Remote(connection, b"e"),
+            stdout=cast(TextIO, _Remote(connection, b"o")),
+            stderr=cast(TextIO, _Remote(connection, b"e")),
             colour=hello["colour"],
             named=len(hello["configs"]) > 1,
         )
@@ -57,9 +59,20 @@ class GuestHost:
             log.flush()
             await connection.send(json_frame({"event": "refused", "text": error.render()}))
             return
-        except IsolationError:
-            await connection.send(json_frame({"event": "again"}))
-            self._need_switching()
+        except IsolationError as error:
+            if self._need_switching is None:
+                await connection.send(
+                    json_frame({"event": "refused", "text": f"✘ [ERROR] {error}"})
+                )
+            else:
+                await connection.send(json_frame({"event": "again"}))
+                self._need_switching()
+            return
+        except Exception as error:
+            # Whatever it is, asking again would not help.
+            self._log.uncaught("pyflare", error, where="a session that joins")
+            text = f"✘ [ERROR] Process {os.getpid()} could not load these Workers: {error}"
+            await connection.send(json_frame({"event": "refused", "text": text}))
             return
         server: HttpServer | None = None
         shown = ", ".join(names)
@@ -72,7 +85,7 @@ class GuestHost:
                 log,
                 ip=hello["ip"],
                 host=hello["host"],
-                protocol=hello["protocol"],
+                protocol=hello["upstream_protocol"],
                 test_scheduled=hello["test_scheduled"],
             )
 

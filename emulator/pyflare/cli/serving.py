@@ -131,6 +131,13 @@ class _Server(Server):
         yield
 
 
+_INVALID: Final = "Invalid HTTP request received."
+_TOLD_OF_INVALID: Final = (
+    "A client sent what is no HTTP/1.1 request and was answered with 400 before any Worker saw it: a URL with "
+    "characters that are not percent-encoded, a header that cannot be read, or HTTPS to a port that speaks HTTP."
+)
+
+
 class _Forward(logging.Handler):
     """What uvicorn logs, in the terms of our own log; what the application has logged already is left out."""
 
@@ -144,6 +151,8 @@ class _Forward(logging.Handler):
             return
         if error is not None:
             self._log.uncaught("pyflare", error, where="the server")
+        elif record.getMessage() == _INVALID:
+            self._log.warning(_TOLD_OF_INVALID)
         else:
             self._log.debug(f"uvicorn: {record.getMessage()}")
 

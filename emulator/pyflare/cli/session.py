@@ -18,16 +18,15 @@ from pyflare.server.application import Application
 from pyflare.server.banner import bindings_table, reach, secrets_line
 from pyflare.server.log import LogSink
 from pyflare.server.loop_watch import LoopWatch
-from pyflare.workers.loop import new_event_loop
 from pyflare_bindings.lease import LeaseHeld
 from pyflare_bindings.storage.errors import StateError
 
 from .guest import Again, Guest, OwnerRefused, about_session, reach_owner
 from .guest_host import GuestHost
 from .ports import Listening
-from .waiting import STEP_SECONDS, Waiting, first_of
-from .watched_workers import OwnWorkers, RemoteWorkers
 from .serving import HttpServer, StopSignals, fastest_loop, settle_memory
+from .waiting import Waiting, first_of
+from .watched_workers import OwnWorkers, RemoteWorkers
 
 if TYPE_CHECKING:
     from .reload import Reloadable
@@ -88,6 +87,8 @@ class Session:
             self._log.prepared("error", error.render())
             return 1
         finally:
+            # Another owner's end is no reason to remove it: the sockets listen all the time.
+            self._remove_ready_file()
             self._listening.close()
         return self._exit_code
 
@@ -97,7 +98,7 @@ class Session:
 
     def _loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop] | None:
         if self._switching:
-            return new_event_loop
+            return self._flare.switching_loop
         return self._flare.loop_factory or fastest_loop()
 
     def _announce(self) -> None:
@@ -120,7 +121,9 @@ class Session:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(self._unhandled)
         switch = asyncio.Event()
-        self._flare.joining = GuestHost(self._flare, self._log, switch.set).serve
+        self._flare.joining = GuestHost(
+            self._flare, self._log, None if self._switching else switch.set
+        ).serve
         waiting = Waiting()
         with StopSignals(loop) as signals:
             while not signals.stopping.is_set():
@@ -133,7 +136,7 @@ class Session:
                     return ended
                 if waiting.is_over(held, self._log.info):
                     return self._give_up(str(held))
-                await asyncio.sleep(STEP_SECONDS)
+                await asyncio.sleep(waiting.step)
         return False
 
     async def _try_to_own(self, waiting: Waiting) -> LeaseHeld | None:
@@ -162,12 +165,13 @@ class Session:
         self._ready()
         settle_memory()
         watcher = self._start_watching(OwnWorkers(self._flare))
-        held = LoopWatch(self._name_holder)
+        held = LoopWatch(self._name_holder, self._name_stuck)
         held.start()
         try:
             await first_of(signals.stopping.wait(), switch.wait())
             self._switching = self._switching or switch.is_set()
             if signals.stopping.is_set():
+                self._remove_ready_file()
                 self._log.say("⎔ Shutting down local server...")
             else:
                 self._log.say("⎔ Starting again, to keep the modules of several Workers apart...")
@@ -198,6 +202,9 @@ class Session:
                 waiting.expect_owner()
                 return None
         except OwnerRefused as refused:
+            if self._switching and not refused.prepared:
+                # The one that has taken over takes nobody in; its end is waited for.
+                return None
             if refused.prepared:
                 self._log.prepared("error", str(refused))
                 return self._give_up(None)
@@ -211,15 +218,17 @@ class Session:
         try:
             await first_of(signals.stopping.wait(), guest.until_lost())
             if signals.stopping.is_set():
+                self._remove_ready_file()
                 self._log.say("⎔ Shutting down local server...")
                 await guest.leave()
                 return False
             self._log.info(f"Process {guest.owner}, which ran the Workers here, has ended.")
+            # Whoever was there beside this one comes again.
+            self._switching = True
             return True
         finally:
             await guest.close()
             await self._end_watching(watcher)
-            self._remove_ready_file()
 
     def _about(self) -> dict[str, Any]:
         return about_session(
@@ -244,16 +253,23 @@ class Session:
             "nothing else could run meanwhile."
         )
 
+    def _name_stuck(self, seconds: float, file: str, line: int, function: str) -> None:
+        # Called by the thread that watches: the loop, which writes the log, is what does not come back.
+        self._log.warning(
+            f"{_shown(Path(file))}:{line} in {function}() has held the event loop for {seconds:.1f} s and has not "
+            "given it back; nothing else can run. It may wait, without await, for an answer of this very server."
+        )
+        self._log.flush()
+
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """What asyncio would print: a failure that nobody waited for, such as a promise's."""
         error = context.get("exception")
-        if isinstance(error, Exception):
+        if isinstance(error, BaseException):
             self._log.uncaught("pyflare", error, where=context.get("message", "a task"))
         else:
             loop.default_exception_handler(context)
 
     async def _stop(self, server: HttpServer, watcher: asyncio.Task[None] | None) -> None:
-        self._remove_ready_file()
         await self._end_watching(watcher)
         await server.stop()
         try:

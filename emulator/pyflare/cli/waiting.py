@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
+from pyflare.owner.pace import next_step
 from pyflare_bindings.lease import LeaseHeld
 
-__all__ = ["STEP_SECONDS", "Waiting", "first_of"]
+__all__ = ["Waiting", "first_of"]
 
-#: How long to wait before the next look.
-STEP_SECONDS: Final = 0.02
 _NOTICE_SECONDS: Final = 1.0
 _LAST_SECONDS: Final = 60.0
 #: How long an owner that starts anew has the directory to itself.
@@ -36,6 +35,11 @@ class Waiting:
     def for_owner(self) -> LeaseHeld | None:
         """Why this process should not try to own the directory now."""
         return self._held if time.monotonic() < self._owner_until else None
+
+    @property
+    def step(self) -> float:
+        """Seconds until the next look."""
+        return next_step(time.monotonic() - self._begun)
 
     def is_over(self, held: LeaseHeld, notice: Callable[[str], None]) -> bool:
         """Whether it takes too long. ``notice`` is told once when it takes long."""

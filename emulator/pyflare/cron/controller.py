@@ -5,6 +5,8 @@ Source: https://developers.cloudflare.com/workers/runtime-apis/handlers/schedule
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyflare.js.value import JsInstance
 
 __all__ = ["ScheduledController"]
@@ -30,6 +32,6 @@ class ScheduledController(JsInstance, js_name="ScheduledController"):
     def type(self) -> str:
         return "scheduled"
 
-    def noRetry(self) -> None:
+    def noRetry(self, *_: Any) -> None:
         """Ask that a failed event is not run again; told to whoever triggered it, since nothing is run again here."""
         self._no_retry = True

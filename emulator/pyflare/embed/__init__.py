@@ -8,7 +8,7 @@ there, ``definitions.py`` what a worker is made of and what its ``env`` may reac
 from __future__ import annotations
 
 from .configurations import Config, Configs
-from .emulator import DEFAULT
+from .places import DEFAULT, MEMORY
 from .pyflare import Pyflare
 
-__all__ = ["DEFAULT", "Config", "Configs", "Pyflare"]
+__all__ = ["DEFAULT", "MEMORY", "Config", "Configs", "Pyflare"]

@@ -29,7 +29,8 @@ __all__ = ["BackgroundServices"]
 class BackgroundServices(Services):
     """What works in the background; each is made when a configuration first asks for it.
 
-    Args: ``define`` makes the definition of a worker that is loaded at run time; ``cron`` whether triggers fire.
+    Args: ``define`` makes the definition of a worker that is loaded at run time; ``cron`` whether triggers fire;
+    ``shared`` whether objects, alarms and queues are another process's.
     """
 
     def __init__(
@@ -41,7 +42,9 @@ class BackgroundServices(Services):
         define: Callable[..., WorkerDefinition],
         *,
         cron: bool,
+        shared: bool = False,
     ) -> None:
+        self._shared = shared
         self._loaded = loaded
         self._registry = registry
         self._runtime = runtime
@@ -62,6 +65,8 @@ class BackgroundServices(Services):
 
     def _background(self) -> list[Service]:
         """What works in the background, in the order in which it is started."""
+        if self._shared:
+            return [self.dynamic, self.tails, self.cron]
         return [self.objects, self.alarms, self.dynamic, self.tails, self.queues, self.cron]
 
     def report(self, name: str) -> Callable[[str, BaseException], None]:

@@ -10,7 +10,7 @@ import httpx
 
 from pyflare.server.contracts import ASGIApplication, Scope
 
-__all__ = ["EmulatorTransport", "absolute", "request_of"]
+__all__ = ["EmulatorTransport", "absolute", "request_of", "scope_of"]
 
 #: Parts of a response that may wait for whoever reads it.
 _AHEAD: Final = 16
@@ -68,8 +68,7 @@ class EmulatorTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Gives the response as soon as its head is there. Raises what leaves the worker, if that is wanted."""
         exchange = _Exchange(request)
-        scope = _scope(request)
-        scope["pyflare.embedded"] = True
+        scope = scope_of(request)
         if self._cf is not None:
             scope["pyflare.cf"] = self._cf
         if self._raise_failures:
@@ -172,7 +171,8 @@ async def _parts(stream: httpx.AsyncByteStream | httpx.SyncByteStream) -> AsyncI
             yield part
 
 
-def _scope(request: httpx.Request) -> Scope:
+def scope_of(request: httpx.Request) -> Scope:
+    """The ASGI scope of a request."""
     url = request.url
     port = url.port or (443 if url.scheme == "https" else 80)
     return {
@@ -188,4 +188,5 @@ def _scope(request: httpx.Request) -> Scope:
         "headers": [(name.lower(), value) for name, value in request.headers.raw],
         "client": ("127.0.0.1", 0),
         "server": (url.host, port),
+        "pyflare.embedded": True,
     }

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -16,7 +14,6 @@ from pyflare.server.application import Application
 from pyflare.server.contracts import ASGIApplication, Receive, Scope, Send
 from pyflare.server.log import LogSink
 from pyflare.server.sdk_log import SdkLog
-from pyflare.state_directory import StateDirectory
 from pyflare.workers.current import current
 from pyflare.workers.isolation import Space
 from pyflare.workers.loop import new_event_loop
@@ -31,27 +28,22 @@ from .configurations import Configs, ConfigurationReader
 from .definitions import Definitions
 from .hosting import Hosting
 from .loaded import LoadedWorkers
+from .own_imports import import_own
+from .ownership import Ownership
+from .places import DEFAULT, PersistTo, state_in
 from .serving import Sites, traffic_rules
 from .triggers import Triggers
 
 if TYPE_CHECKING:
     from pyflare.js.http_transport import HttpTransport
-    from pyflare.owner.server import Joining, OwnerServer
+    from pyflare.owner.server import Joining
     from pyflare.queues.dispatcher import QueueDispatcher
 
     from .guests import Guests
     from .outbound import Outbound
 
-__all__ = ["DEFAULT", "Emulator"]
+__all__ = ["Emulator"]
 
-
-class _Default:
-    def __repr__(self) -> str:
-        return "DEFAULT"
-
-
-#: State in ``.pyflare/state`` beside the first configuration.
-DEFAULT: Final = _Default()
 
 #: Seconds that background work gets when the emulator is closed.
 GRACE: Final = 2.0
@@ -68,7 +60,7 @@ class Emulator:
         env_files: Sequence[str | Path] = (),
         vars: Mapping[str, str] | None = None,
         cwd: str | Path | None = None,
-        persist_to: str | Path | _Default | None = DEFAULT,
+        persist_to: PersistTo = DEFAULT,
         durability: Literal["process", "machine"] = "process",
         clock: Clock | None = None,
         log: LogSink | None = None,
@@ -90,25 +82,23 @@ class Emulator:
             with_code=with_code,
         )
         self._with_code = with_code
-        self._outbound = None if outbound is None else _outbound_transport(outbound)
+        self._outbound = _outbound_transport(outbound)
         self._loaded = LoadedWorkers(self._reader.read_all(configs))
         self.log = LogSink() if log is None else log
         self._sdk_log = SdkLog(self.log, _running_worker)
         self._clock = AdjustableClock() if clock is None else clock
-        self._durability = durability
         self._cron = cron
         self._supplied = supplied
-        self._state = self._state_for(persist_to)
+        self._state = state_in(persist_to, project=self.configurations[0].project, cwd=self._cwd)
         self._watch: asyncio.Task[None] | None = None
         self.registry: BindingRegistry | None = None
         self._runtime = Runtime()
         self._spaces = [Space(each.base_dir) for each in self._loaded.configs()]
+        import_own(self._spaces)
         self._sites = Sites(self.log)
         self._background: BackgroundServices | None = None
-        self._owner: OwnerServer | None = None
+        self._ownership = Ownership(self._state, self._clock, durability, self.log)
         self._guests: Guests | None = None
-        #: Runs a session that brings its own workers; None where none are taken in.
-        self.joining: Joining | None = None
         #: Called when the workers, or the rules for their requests, are others than before.
         self.on_change: list[Callable[[], None]] = []
         #: Held while workers come, go or are loaded again.
@@ -138,8 +128,12 @@ class Emulator:
         isolation = self._runtime.isolation
         # The names of Workers that are loaded at run time are not known yet.
         if uses_dynamic(self._loaded) or isolation.needs_swapping(self._spaces):
-            return partial(new_event_loop, isolation)
+            return self.switching_loop
         return None
+
+    def switching_loop(self) -> asyncio.AbstractEventLoop:
+        """A loop that keeps the modules of any workers apart."""
+        return new_event_loop(self._runtime.isolation)
 
     def can_run_here(self) -> bool:
         """Whether the running loop will do for these workers, or they are there already."""
@@ -149,16 +143,6 @@ class Emulator:
     def state_directory(self) -> Path:
         """Where the owners keep their files."""
         return self._state.path
-
-    def _state_for(self, persist_to: str | Path | _Default | None) -> StateDirectory:
-        match persist_to:
-            case _Default():
-                path = self.configurations[0].project / ".pyflare" / "state"
-                return StateDirectory(path, private_parent=True)
-            case None:
-                return StateDirectory(None)
-            case given:
-                return StateDirectory(self._cwd / given)
 
     @property
     def is_started(self) -> bool:
@@ -175,24 +159,30 @@ class Emulator:
 
     async def started(self) -> ASGIApplication:
         """The same as :meth:`start`; gives the application."""
-        if self._closed:
-            raise RuntimeError("This Pyflare was closed; make a new one.")
+        self.check_open()
         if self._starting is None:
             self._starting = asyncio.Lock()
         async with self._starting:
+            # It may have been closed while this waited.
+            self.check_open()
             if self._application is None:
                 self._application = await self._start()
             return self._application
 
+    def check_open(self) -> None:
+        """Raise RuntimeError after it has been closed."""
+        if self._closed:
+            raise RuntimeError("This Pyflare was closed; make a new one.")
+
     async def _start(self) -> Application:
-        self._state.open()
         try:
             await self._load()
         except BaseException:
             self._sdk_log.uninstall()
-            if self._owner is not None:
-                await self._owner.close(0)
+            await self._ownership.stop_serving(0)
             await self._runtime.close(0)
+            if self.registry is not None:
+                await self.registry.close()
             self._state.close()
             raise
         self._watch = asyncio.create_task(self._state.watch(self._state_renewed, self._state_lost))
@@ -208,20 +198,24 @@ class Emulator:
         return Application(log=self.log, **self.rules())
 
     async def _load(self) -> None:
-        registry = self.registry = BindingRegistry(
-            self._state.path, clock=self._clock, durability=self._durability
-        )
+        registry = self.registry = await self._ownership.open(self._loaded.configs())
         definitions = self._definitions = Definitions(
             self._loaded,
             registry,
             self._supplied,
             self._sites.by_worker,
             self.log,
-            outbound=None if self._outbound is None else self._outbound.send,
+            outbound=self._outbound.send,
             with_code=self._with_code,
         )
         background = BackgroundServices(
-            self._loaded, registry, self._runtime, self.log, definitions.define, cron=self._cron
+            self._loaded,
+            registry,
+            self._runtime,
+            self.log,
+            definitions.define,
+            cron=self._cron,
+            shared=self._ownership.is_shared,
         )
         definitions.background = background
         self._objects = background.objects
@@ -242,23 +236,7 @@ class Emulator:
         )
         self._background = background
         await background.start()
-        self._owner = self._owner_server(registry)
-        if self._owner is not None:
-            await self._owner.start()
-
-    def _owner_server(self, registry: BindingRegistry) -> OwnerServer | None:
-        """What lets other processes share the state directory; None for a private one."""
-        lease = self._state.lease
-        if self._state.is_private or lease is None or not hasattr(socket, "AF_UNIX"):
-            return None
-        from pyflare.owner.server import OwnerServer
-
-        return OwnerServer(
-            lease,
-            registry,
-            lambda error: self.log.uncaught("pyflare", error, where="the private socket"),
-            self.joining,
-        )
+        await self._ownership.serve(registry)
 
     def _state_renewed(self) -> None:
         self.log.error(
@@ -267,8 +245,7 @@ class Emulator:
         )
         if self.registry is not None:
             self.registry.check_files()
-        if self._owner is not None and self._state.lease is not None:
-            self._owner.move(self._state.lease)
+        self._ownership.renewed()
 
     def _state_lost(self, error: Exception) -> None:
         self.log.error(f"The state directory was deleted while in use, and: {error}")
@@ -300,6 +277,15 @@ class Emulator:
     def queues(self) -> QueueDispatcher | None:
         """What brings messages to their consumers; None while no configuration names a queue."""
         return None if self._background is None else self._background.queues.service
+
+    @property
+    def joining(self) -> Joining | None:
+        """Runs a session that brings its own workers; None where none are taken in."""
+        return self._ownership.joining
+
+    @joining.setter
+    def joining(self, joining: Joining) -> None:
+        self._ownership.joining = joining
 
     @property
     def guests(self) -> Guests:
@@ -362,12 +348,14 @@ class Emulator:
         except ConfigError as error:
             # Answers of the old code would look as if the new one worked.
             worker.fail(error)
+            self._sites.forget(worker.name)
             self._objects.renew(worker.name)
             raise
         log.prepared("warning", loaded.render_warnings())
         reader.warn(loaded, log.warning)
         if loaded.worker.base_dir != each.worker.base_dir:
             self._spaces[index] = Space(loaded.worker.base_dir)
+            import_own([self._spaces[index]])
         if loaded.worker.name != worker.name:
             self._sites.forget(worker.name)
         await self._sites.renew(loaded, self.state_directory)
@@ -393,24 +381,27 @@ class Emulator:
         if self._closed:
             return
         self._closed = True
+        if self._starting is not None:
+            # A start that is under way comes to its end first.
+            await self._starting.acquire()
         try:
             self._sdk_log.uninstall()
             if self._watch is not None:
                 self._watch.cancel()
                 await asyncio.wait([self._watch])
-            if self._owner is not None:
-                await self._owner.close(grace)
+            await self._ownership.stop_serving(grace)
             if self._background is not None:
                 await self._background.close(grace)
             if self._application is not None:
                 await self._runtime.close(grace)
             if self.registry is not None:
                 await self.registry.close()
-            if self._outbound is not None:
-                await self._outbound.aclose()
+            await self._outbound.aclose()
         finally:
             self._state.close()
             self.log.flush()
+            if self._starting is not None:
+                self._starting.release()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -420,9 +411,11 @@ class Emulator:
         await self.close()
 
 
-def _outbound_transport(outbound: Outbound) -> HttpTransport:
+def _outbound_transport(outbound: Outbound | None) -> HttpTransport:
     from pyflare.js.http_transport import HttpTransport
 
+    if outbound is None:
+        return HttpTransport()
     from .outbound import transport_of
 
     return HttpTransport(transport_of(outbound))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyflare.config import ConfigError, Diagnostic
 from pyflare.env.supplied import SuppliedBindings
 from pyflare.workers.isolation import Space
 
 from .configurations import ConfigurationReader, refuse_together
 from .loaded import LoadedWorkers
+from .own_imports import import_own
 from .serving import traffic_rules
 from .triggers import Triggers
 
 if TYPE_CHECKING:
+    from pyflare.config import LoadedConfig
     from pyflare.server.log import LogSink
 
     from .emulator import Emulator
@@ -55,8 +59,10 @@ class Guests:
         )
         async with emulator.changing:
             found = reader.read_all(configs)
+            self._refuse_running(found)
             refuse_together([*emulator.configurations, *found])
             spaces = [Space(each.worker.base_dir) for each in found]
+            import_own(spaces)
             names = [each.worker.name for each in found]
             background = emulator._background
             assert background is not None, "the emulator runs"
@@ -91,6 +97,17 @@ class Guests:
             if worker.failure is not None:
                 log.uncaught(worker.name, worker.failure, where="the main module")
         return names
+
+    def _refuse_running(self, found: Sequence[LoadedConfig]) -> None:
+        running = {each.worker.name for each in self._emulator.configurations}
+        for each in found:
+            if each.worker.name in running:
+                text = (
+                    f"The state directory {self._emulator.state_directory} is in use by process {os.getpid()}, where "
+                    f'the Worker "{each.worker.name}" runs already.'
+                )
+                hint = 'Stop it there, or give this Worker another "name" in its configuration.'
+                raise ConfigError([Diagnostic("error", text, hint=hint)])
 
     async def let_go(self, names: Sequence[str], grace: float) -> None:
         """Unload workers that were taken in; their background work has ``grace`` seconds to end."""

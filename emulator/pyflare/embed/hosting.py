@@ -17,6 +17,10 @@ __all__ = ["Hosting"]
 
 T = TypeVar("T")
 
+_ELSEWHERE: Final = (
+    "Modules of these Workers have names in common, so that they run on an event loop of their own. Use their env "
+    "there: `await flare.run(function)` runs an async function on that loop."
+)
 _NO_LIFESPAN: Final = (
     "The server has sent no lifespan event, so that pyflare starts with this first request and does not learn of the "
     "server's end. Applications that are mounted in others get none: give the outer one `lifespan=flare.lifespan`."
@@ -30,6 +34,10 @@ class _Hosted(Protocol):
 
     @property
     def loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop] | None: ...
+
+    def check_open(self) -> None:
+        """Raise RuntimeError after it has been closed."""
+        ...
 
     def can_run_here(self) -> bool:
         """Whether the running loop will do."""
@@ -58,7 +66,9 @@ class Hosting:
         self._chosen = False
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One ASGI call."""
+        """One ASGI call. Raises RuntimeError for a request after the end."""
+        if scope["type"] != "lifespan":
+            self._hosted.check_open()
         self.choose()
         if self._own_loop is None:
             await self._serve(scope, receive, send)
@@ -69,6 +79,15 @@ class Hosting:
             if scope["type"] == "lifespan":
                 self._own_loop.stop()
 
+    async def serve_by(
+        self, application: ASGIApplication, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """One ASGI call of another application of the same workers."""
+        if self._own_loop is None:
+            await application(scope, receive, send)
+        else:
+            await self._own_loop.serve(application, scope, receive, send)
+
     def choose(self) -> None:
         """Settle for the running loop if it will do, else for one of its own. Once."""
         if self._chosen:
@@ -77,6 +96,11 @@ class Hosting:
         factory = self._hosted.loop_factory
         if factory is not None and not self._hosted.can_run_here():
             self._own_loop = OwnLoop(factory)
+
+    def check_here(self) -> None:
+        """Raise RuntimeError where the workers run on a loop of their own, whose objects cannot be used here."""
+        if self._own_loop is not None and not self._own_loop.is_running_here():
+            raise RuntimeError(_ELSEWHERE)
 
     async def enter(self) -> None:
         """Start on the loop that suits, as the lifespan does."""
@@ -87,7 +111,12 @@ class Hosting:
         await self._hosted.started()
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run where the workers are."""
+        """Run where the workers are. Raises RuntimeError after the end."""
+        try:
+            self._hosted.check_open()
+        except RuntimeError:
+            coroutine.close()
+            raise
         if self._own_loop is None:
             return await coroutine
         return await self._own_loop.run(coroutine)

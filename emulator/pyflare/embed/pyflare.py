@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyflare.server.application import Application
+from pyflare.server.contracts import ASGIApplication
 from pyflare.workers.worker import Worker
 
 from .emulator import GRACE, Emulator
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from pyflare.cron.event import ScheduledResult
     from pyflare.env.email.incoming import EmailOutcome
     from pyflare.queues.direct import DirectMessage
+
+    from .websocket import EmbeddedWebSocket
 
 __all__ = ["Pyflare"]
 
@@ -44,7 +48,8 @@ class Pyflare(Emulator):
         env_files: files with variables instead of ``.dev.vars`` and ``.env``.
         vars: variables that win over all others; for the primary worker.
         cwd: where relative paths start and the search begins.
-        persist_to: the state directory; None for a private temporary one that is removed on close.
+        persist_to: the state directory; None for a private temporary one that is removed on close, and
+            :data:`pyflare.embed.MEMORY` for one that needs no disk where that is possible.
         durability: ``"process"`` (survives ``kill -9``) or ``"machine"`` (survives a power cut too).
         clock: where every time comes from; the default goes with the machine's clock and can be put forward.
         log: where request lines, console output and failures go.
@@ -113,7 +118,8 @@ class Pyflare(Emulator):
         )
         app: Any = self
         if worker is not None:
-            app = await self.run(lambda: _made(self.application_of, worker))
+            only = await self.run(lambda: _made(self.application_of, worker))
+            app = partial(self._hosting.serve_by, only)
         transport = EmulatorTransport(app, cf=cf, raise_failures=raise_failures)
         response = await transport.handle_async_request(request)
         if not stream:
@@ -128,8 +134,29 @@ class Pyflare(Emulator):
 
         return httpx.AsyncClient(transport=EmulatorTransport(self), base_url=base_url, **options)
 
+    def websocket(
+        self,
+        url: str | httpx.URL = "/",
+        *,
+        headers: Mapping[str, str] | None = None,
+        subprotocols: Sequence[str] = (),
+    ) -> EmbeddedWebSocket:
+        """A WebSocket, without a socket: ``async with flare.websocket("/chat") as socket``.
+
+        It has ``send``, ``receive`` and ``close``, and iterates over messages. Entering raises
+        :class:`pyflare.embed.websocket.WebSocketRefused` where the worker takes none.
+        """
+        from .client import absolute
+        from .websocket import EmbeddedWebSocket
+
+        return EmbeddedWebSocket(self, absolute(url), headers, subprotocols)
+
     def env(self, name: str | None = None) -> Any:
-        """The environment of a worker, as its own code sees it. Raises KeyError."""
+        """The environment of a worker, as its own code sees it.
+
+        Raises KeyError, and RuntimeError where the workers run on a loop of their own: then :meth:`run` reaches it.
+        """
+        self._hosting.check_here()
         from pyflare.env.sdk import wrap_environment
 
         return wrap_environment(self.loaded(name).definition.environment)
@@ -145,9 +172,11 @@ class Pyflare(Emulator):
     @property
     def clock(self) -> EmulatorClock:
         """The time as the workers see it, which can be put forward."""
-        return EmulatorClock(
-            self._clock, self.under_way, lambda coroutine: self.run(lambda: coroutine)
-        )
+        return EmulatorClock(self._clock, self.under_way, self.run)
+
+    async def settle(self) -> None:
+        """Wait until nothing is under way: ``waitUntil`` work, deliveries of queues, alarms that are due."""
+        await self.clock.settle()
 
     async def scheduled(
         self, cron: str = "", *, worker: str | None = None, time: float | None = None
@@ -208,6 +237,16 @@ class Pyflare(Emulator):
         """The application with one worker, whatever the routes are. Raises KeyError."""
         found = self.loaded(worker)
         return Application(log=self.log, **{**self._rules, "route": lambda _: found})
+
+    def mount(self, path: str, beside: ASGIApplication) -> ASGIApplication:
+        """An application that has the workers below ``path`` and ``beside`` everywhere else.
+
+        For hosts that cannot mount, such as Django: ``application = flare.mount("/edge", get_asgi_application())``. The
+        server's lifespan starts and closes the workers; ``beside`` does not learn of it.
+        """
+        from .beside import Beside
+
+        return Beside(path, self, beside)
 
     @asynccontextmanager
     async def lifespan(self, _: Any = None) -> AsyncIterator[None]:

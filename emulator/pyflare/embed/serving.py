@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyflare.server.inbound import Upstream
@@ -57,19 +58,31 @@ class Sites:
     def __init__(self, log: LogSink) -> None:
         self.by_worker: dict[str, Site] = {}
         self._log = log
+        #: The files of each worker that are never served, by no site.
+        self._private: dict[str, tuple[Path, ...]] = {}
 
     def forget(self, worker: str) -> None:
-        """A worker of this name is no more."""
+        """A worker of this name is no more, or has no configuration that holds."""
         self.by_worker.pop(worker, None)
 
     async def renew(self, loaded: LoadedConfig, state_directory: Any) -> None:
         """Make the static assets of a worker what its configuration says."""
+        from pyflare.assets.private_files import private_files
+
         name = loaded.worker.name
+        self._private[name] = private_files(loaded)
         if loaded.worker.assets is None:
             self.by_worker.pop(name, None)
-            return
+        else:
+            await self._make(loaded, state_directory)
+        private = [path for paths in self._private.values() for path in paths]
+        for site in self.by_worker.values():
+            site.hide(private)
+
+    async def _make(self, loaded: LoadedConfig, state_directory: Any) -> None:
         from pyflare.assets.wiring import make_site
 
+        name = loaded.worker.name
         site = make_site(loaded, state_directory, self._log)
         before = self.by_worker.get(name)
         if site is None or before is None or site.settings != before.settings:

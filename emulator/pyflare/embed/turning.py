@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from pyflare_bindings.adjustable_clock import AdjustableClock
 from pyflare_bindings.clock import Clock, ManualClock
@@ -18,8 +18,8 @@ _PATIENCE: Final = 0.5
 #: Turns of the event loop, where it does not tell that it is idle.
 _TURNS: Final = 20
 
-#: Runs a coroutine where the workers are.
-Run = Callable[[Coroutine[Any, Any, None]], Awaitable[None]]
+#: Runs a coroutine function where the workers are.
+Run: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], Awaitable[None]]
 
 
 class EmulatorClock:
@@ -61,7 +61,8 @@ class EmulatorClock:
                 "ManualClock."
             )
         total = seconds + 60 * minutes + 3600 * hours + 86_400 * days
-        await self._run(clock.advance(total, settle=_Settling(self._under_way)))
+        settling = _Settling(self._under_way)
+        await self._run(lambda: clock.advance(total, settle=settling))
 
     async def advance_to(self, moment: datetime) -> None:
         """Put the clock forward to a moment; a naive one is UTC. Raises as :meth:`advance` does."""
@@ -70,7 +71,7 @@ class EmulatorClock:
 
     async def settle(self) -> None:
         """Wait until nothing is under way: ``waitUntil`` work, deliveries, alarms that are due."""
-        await self._run(_Settling(self._under_way)())
+        await self._run(_Settling(self._under_way).__call__)
 
 
 class _Settling:

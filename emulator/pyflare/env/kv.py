@@ -15,7 +15,7 @@ from pyflare.js.error import SyntaxError_
 from pyflare.js.json import JSON
 from pyflare.js.promise import JsPromise
 from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish, jsnull
-from pyflare.js.webidl import integer, scalar_text, text
+from pyflare.js.webidl import integer, null, scalar_text, text
 from pyflare_bindings.kv import KVEntry, KVKey, KVNamespace
 from pyflare_bindings.kv.limits import MAX_LIST_KEYS, check_bulk_type
 
@@ -82,10 +82,10 @@ async def _get_with_metadata(owner: KVNamespace, key: Any, options: Any) -> JsOb
     entry = await fetch_entry(owner, key, wanted)
     return JsObject.adopt(
         {
-            "value": jsnull if entry is None else await _value(entry, wanted),
-            "metadata": jsnull if entry is None else _metadata(entry),
+            "value": null() if entry is None else await _value(entry, wanted),
+            "metadata": null() if entry is None else _metadata(entry),
             # Nothing is cached in front of the namespace, so there is no status to tell.
-            "cacheStatus": jsnull,
+            "cacheStatus": null(),
         }
     )
 
@@ -101,7 +101,7 @@ async def _value(entry: KVEntry, wanted: ReadOptions) -> Any:
 
 
 def _metadata(entry: KVEntry | KVKey) -> Any:
-    return jsnull if entry.metadata is None else JSON.parse(entry.metadata)
+    return null() if entry.metadata is None else JSON.parse(entry.metadata)
 
 
 async def _get_many(owner: KVNamespace, keys: Any, options: Any, *, with_metadata: bool) -> JsMap:
@@ -162,7 +162,7 @@ async def _list(owner: KVNamespace, options: Any) -> JsObject:
     }
     if page.cursor is not None:
         listed["cursor"] = page.cursor
-    listed["cacheStatus"] = jsnull
+    listed["cacheStatus"] = null()
     return JsObject.adopt(listed)
 
 

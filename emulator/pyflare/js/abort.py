@@ -5,10 +5,11 @@ Source: https://dom.spec.whatwg.org/#aborting-ongoing-activities and workerd ``a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from .array import items_of
 from .error import DOMException, TypeError_
 from .events import Event, EventTarget
 from .promise import as_error
@@ -59,10 +60,14 @@ class AbortSignal(EventTarget, js_name="AbortSignal"):
         return signal
 
     @classmethod
-    def any(cls, signals: Iterable[AbortSignal]) -> AbortSignal:
+    def any(cls, signals: Any = None) -> AbortSignal:
         """A signal that aborts with the first of these."""
         made = cls.fresh()
-        sources = list(signals)
+        sources = items_of(signals)
+        if not all(isinstance(source, AbortSignal) for source in sources):
+            raise TypeError_(
+                "Failed to execute 'any' on 'AbortSignal': parameter 1 is not of type 'Array of AbortSignal'."
+            )
         for source in sources:
             if source.aborted:
                 made.signal_abort(source.reason)

@@ -17,7 +17,7 @@ from .array_methods import ArrayMethods
 from .equality import strictly_equal
 from .error import RangeError, TypeError_
 from .number import to_index, to_integer, to_string
-from .value import JsClass, get_property, is_nullish
+from .value import JsClass, JsObject, get_property, is_nullish
 
 __all__ = ["JsArray", "items_of"]
 
@@ -29,6 +29,11 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
     """A JavaScript array; also ``js.Array`` itself."""
 
     __slots__ = ("__weakref__", "_list")
+    _python_names = frozenset(
+        {
+            "adopt", "append", "count", "extend", "index", "insert", "pop", "push", "remove", "reverse"
+        }
+    )  # fmt: skip
 
     _list: list[Any]
 
@@ -168,7 +173,9 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         else:
             self._list.extend([None] * missing)
 
-    def push(self, *items: Any) -> int:
+    def push(self, *items: Any, **members: Any) -> int:
+        if members:
+            items = (*items, JsObject.adopt(members))
         self._list.extend(items)
         return len(self._list)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from .calling import adapt
 from .equality import same_value_zero, strictly_equal, to_boolean
 from .error import TypeError_
 from .iterator import JsIterator
@@ -126,3 +127,6 @@ class ArrayMethods(JsProxy):
     def _own_items(self) -> Iterator[tuple[str, Any]]:
         for index, item in enumerate(self._items()):
             yield str(index), item
+
+
+adapt(ArrayMethods, vars(ArrayMethods))

@@ -184,7 +184,7 @@ class Body(JsInstance, js_name="Body"):
             return data
         return await collect(stream)
 
-    def text(self) -> JsPromise:
+    def text(self, *_: Any, **__: Any) -> JsPromise:
         """A promise of the body as text."""
         content = self._content
         if type(content) is str and not self._used and content.isascii():
@@ -195,7 +195,7 @@ class Body(JsInstance, js_name="Body"):
     async def _text(self) -> str:
         return decode_text(await self.read_all())
 
-    def json(self) -> JsPromise:
+    def json(self, *_: Any, **__: Any) -> JsPromise:
         """A promise of the body parsed as JSON. Rejects: SyntaxError."""
         return start(self._json())
 
@@ -204,7 +204,7 @@ class Body(JsInstance, js_name="Body"):
 
         return JSON.parse(decode_text(await self.read_all()))
 
-    def arrayBuffer(self) -> JsPromise:
+    def arrayBuffer(self, *_: Any, **__: Any) -> JsPromise:
         """A promise of the body as an ArrayBuffer."""
         return start(self._array_buffer())
 
@@ -212,7 +212,7 @@ class Body(JsInstance, js_name="Body"):
         data = await self.read_all()
         return ArrayBuffer.adopt(data if type(data) is bytes else bytes(data))
 
-    def bytes(self) -> JsPromise:
+    def bytes(self, *_: Any, **__: Any) -> JsPromise:
         """A promise of the body as a Uint8Array."""
         return start(self._bytes())
 

@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from .error import JsException
 
 __all__ = [
+    "FAILURES",
     "CallbackRunner",
     "CallbackScope",
     "call",
@@ -28,6 +29,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+#: What code of a worker fails with, `sys.exit()` among it; not a cancellation, which is for somebody else.
+FAILURES: Final = (Exception, SystemExit, KeyboardInterrupt)
 
 #: Runs ``function()`` to its end, result awaited, where ``run_sync`` works, and gives an awaitable of the result.
 CallbackRunner: TypeAlias = Callable[[Callable[[], Any]], Awaitable[Any]]
@@ -78,12 +82,19 @@ def describe(error: BaseException) -> str:
     """The text that a log shows for an uncaught error: JavaScript errors by name, Python errors with traceback."""
     if isinstance(error, JsException) and error.__traceback__ is None:
         return f"Uncaught {error}"
-    return "Uncaught " + "".join(traceback.format_exception(error)).rstrip()
+    trace = "".join(traceback.format_exception(error)).rstrip()
+    return f"Uncaught {''.join(traceback.format_exception_only(error)).rstrip()}\n{trace}"
 
 
 def report(error: BaseException) -> None:
     """Log an error that nobody else will see, to the console of the running worker."""
-    console_sink.get()("error", describe(error))
+    sink = console_sink.get()
+    # A sink may know better how to show an error than as a text.
+    uncaught = getattr(sink, "uncaught", None)
+    if uncaught is None:
+        sink("error", describe(error))
+    else:
+        uncaught(error)
 
 
 # asyncio itself holds tasks weakly only.

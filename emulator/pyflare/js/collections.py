@@ -77,6 +77,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
     """A JavaScript map; to Python a mutable mapping that iterates over its keys."""
 
     __slots__ = ("__weakref__", "_entries", "_walks")
+    _python_names = frozenset({"empty", "pop", "popitem", "setdefault", "update"})
 
     _tag = "Map"
     _entries: dict[Any, Any]
@@ -175,7 +176,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
         if not self.delete(key):
             raise KeyError(key)
 
-    def get(self, key: Any = None, default: Any = None) -> Any:
+    def get(self, key: Any = None, default: Any = None, *_: Any) -> Any:
         return self._entries.get(_stored(key), default)
 
     def keys(self) -> KeysView[Any]:

@@ -32,7 +32,10 @@ _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 def _now() -> int:
     clock = wall_time.get()
-    return system_time.time_ns() // 1_000_000 if clock is None else int(clock() * 1000)
+    if clock is None:
+        return system_time.time_ns() // 1_000_000
+    # A clock in seconds cannot hold every millisecond exactly: without this it would show the one before.
+    return int(clock() * 1000 + 0.001)
 
 
 def _from_parts(parts: tuple[Any, ...]) -> float:

@@ -1,8 +1,7 @@
 """Dates as text: ``Date.parse`` and the forms that ``Date`` prints.
 
-The ISO form is the standard's; everything else is read the way V8's lenient parser reads it: words are month or day
-names or time zones, numbers are day, year, or a time with colons, parentheses are comments. Local time is UTC, as it is
-on the platform.
+The ISO form is the standard's; everything else is read as V8 reads it, see :mod:`pyflare.js.date_lenient`. Local time is
+UTC, as it is on the platform.
 
 Source: https://tc39.es/ecma262/#sec-date-time-string-format
 """
@@ -12,6 +11,8 @@ from __future__ import annotations
 import math
 import re
 from typing import Final
+
+from .date_lenient import read_leniently
 
 __all__ = [
     "DAYS",
@@ -33,14 +34,13 @@ DAYS: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 
 _ISO: Final = re.compile(
     r"(?P<year>[0-9]{4}|[+-][0-9]{6})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?)?"
-    r"(?:T(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
-    r"(?P<zone>Z|[+-][0-9]{2}:[0-9]{2})?)?"
+    r"(?:[Tt](?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?"
+    r"(?P<zone>[Zz]|[+-][0-9]{2}:?[0-9]{2})?)?"
 )
-_TOKEN: Final = re.compile(r"[0-9]+|[A-Za-z]+|[:./+-]|[\s,]+|.", re.DOTALL)
-_ZONES: Final = {
-    "UTC": 0, "UT": 0, "GMT": 0, "Z": 0, "EST": -300, "EDT": -240, "CST": -360, "CDT": -300,
-    "MST": -420, "MDT": -360, "PST": -480, "PDT": -420,
-}  # fmt: skip
+#: Such a date is read by the standard's form or not at all.
+_ISO_DATE_AND_T: Final = re.compile(
+    r"(?:[0-9]{4}|[+-][0-9]{6})(?:-[0-9]{2}(?:-[0-9]{2})?)?T", re.IGNORECASE
+)
 
 
 def days_from_civil(year: int, month: int, day: int) -> int:
@@ -99,11 +99,13 @@ def time_clip(time: float) -> float:
 
 def parse_date(text: str) -> float:
     """The time value of a text in milliseconds, NaN if it is none."""
-    found = _ISO.fullmatch(text.strip())
+    found = _ISO.fullmatch(text)
     if found is not None and found["year"] != "-000000":
         time = _iso_time(found)
         if time is not None:
             return time
+    if _ISO_DATE_AND_T.match(text):
+        return math.nan
     return _parse_leniently(text)
 
 
@@ -116,8 +118,8 @@ def _iso_time(found: re.Match[str]) -> float | None:
     if hour > 24 or (hour == 24 and (minute or second or milliseconds)):
         return None
     minutes = 0
-    if (zone := found["zone"]) and zone != "Z":
-        hours, offset_minutes = int(zone[1:3]), int(zone[4:])
+    if (zone := found["zone"]) and zone not in "Zz":
+        hours, offset_minutes = int(zone[1:3]), int(zone[-2:])
         if hours > 23 or offset_minutes > 59:
             return None
         minutes = (hours * 60 + offset_minutes) * (1 if zone[0] == "+" else -1)
@@ -127,146 +129,10 @@ def _iso_time(found: re.Match[str]) -> float | None:
 
 
 def _parse_leniently(text: str) -> float:
-    tokens = [token for token in _TOKEN.findall(_without_comments(text)) if token.strip(" \t\n,")]
-    reader = _LenientReader(tokens)
-    return reader.read()
-
-
-def _without_comments(text: str) -> str:
-    depth, kept = 0, []
-    for character in text:
-        if character == "(":
-            depth += 1
-        elif character == ")":
-            depth = max(0, depth - 1)
-        elif not depth:
-            kept.append(character)
-    return "".join(kept)
-
-
-class _LenientReader:
-    """Reads dates such as ``Tue, 01 Jan 2019 00:00:00 GMT``, ``Jan 1, 2020 5:00 PM`` or ``1/31/2020``."""
-
-    def __init__(self, tokens: list[str]) -> None:
-        self._tokens = tokens
-        self._numbers: list[tuple[str, str]] = []  # digits and the separator that follows them
-        self._month: int | None = None
-        self._month_position = 0
-        self._clock: list[float] | None = None
-        self._offset = 0
-        self._zone_is_good = True
-        self._afternoon: bool | None = None
-
-    def read(self) -> float:
-        index = 0
-        while index < len(self._tokens):
-            taken = self._take(index)
-            if not taken:
-                return math.nan
-            index += taken
-        return self._time()
-
-    def _peek(self, index: int) -> str:
-        return self._tokens[index] if index < len(self._tokens) else ""
-
-    def _take(self, index: int) -> int:
-        token = self._tokens[index]
-        if token.isdigit():
-            if self._peek(index + 1) == ":" and self._clock is None:
-                return self._take_clock(index)
-            self._numbers.append((token, self._peek(index + 1)))
-            return 1
-        if token.isalpha():
-            return self._take_word(token)
-        if token in "+-" and self._clock is not None and self._peek(index + 1).isdigit():
-            return self._take_offset(index)
-        return 1 if token in "-/.+" and self._numbers else 0
-
-    def _take_word(self, word: str) -> int:
-        upper = word.upper()
-        if upper in ("AM", "PM"):
-            self._afternoon = upper == "PM"
-        elif upper in _ZONES:
-            self._offset = _ZONES[upper]
-        elif upper == "T" and self._numbers:
-            return 1
-        elif (prefix := word[:3].title()) in MONTHS and self._month is None:
-            self._month = MONTHS.index(prefix)
-            self._month_position = len(self._numbers)
-        elif prefix not in DAYS and self._numbers:
-            # Unknown words are passed over only before the first number.
-            return 0
-        return 1
-
-    def _take_clock(self, index: int) -> int:
-        clock = [float(self._tokens[index])]
-        position = index + 1
-        while self._peek(position) == ":" and self._peek(position + 1).isdigit() and len(clock) < 3:
-            clock.append(float(self._tokens[position + 1]))
-            position += 2
-        clock += [0.0] * (3 - len(clock))
-        milliseconds = 0
-        if self._peek(position) == "." and self._peek(position + 1).isdigit():
-            milliseconds = int(self._tokens[position + 1][:3].ljust(3, "0"))
-            position += 2
-        self._clock = [*clock, float(milliseconds)]
-        return position - index
-
-    def _take_offset(self, index: int) -> int:
-        sign = -1 if self._tokens[index] == "-" else 1
-        digits = self._tokens[index + 1]
-        if self._peek(index + 2) == ":" and self._peek(index + 3).isdigit():
-            hours, minutes, taken = int(digits), int(self._tokens[index + 3]), 4
-        elif len(digits) <= 2:
-            hours, minutes, taken = int(digits), 0, 2
-        else:
-            hours, minutes, taken = int(digits[:-2]), int(digits[-2:]), 2
-        self._zone_is_good = hours < 24 and minutes < 60
-        self._offset = sign * (hours * 60 + minutes)
-        return taken
-
-    def _time(self) -> float:
-        date = self._date()
-        if date is None:
-            return math.nan
-        hour, minute, second, milliseconds = self._clock or [0.0] * 4
-        if self._afternoon is not None:
-            if not 1 <= hour <= 12:
-                return math.nan
-            hour = hour % 12 + (12 if self._afternoon else 0)
-        past_midnight = hour == 24 and (minute or second or milliseconds)
-        if hour > 24 or minute > 59 or second > 59 or past_midnight or not self._zone_is_good:
-            return math.nan
-        return make_time(*date, hour, minute - self._offset, second, milliseconds)
-
-    def _date(self) -> tuple[int, int, int] | None:
-        digits = [number for number, _ in self._numbers]
-        if self._month is not None:
-            if not 1 <= len(digits) <= 2:
-                return None
-            first, second = digits[0], digits[1] if len(digits) == 2 else "2001"
-            if int(first) > 31:
-                first, second = second, first
-            day, year = int(first), _full_year(second)
-            return (year, self._month, day) if 1 <= day <= 31 else None
-        if not 1 <= len(digits) <= 3:
-            return None
-        values = [int(number) for number in digits]
-        if len(values) == 1:
-            # A lone small number is a month, a large one a year.
-            values.append(1)
-        if len(digits[0]) >= 3 or values[0] > 31:
-            if len(values) != 3:
-                values.append(1)
-            year, month, day = _full_year(digits[0]), values[1], values[2]
-        else:
-            month, day = values[0], values[1]
-            year = _full_year(digits[2]) if len(digits) == 3 else 2001
-        return (year, month - 1, day) if 1 <= month <= 12 and 1 <= day <= 31 else None
-
-
-def _full_year(digits: str) -> int:
-    year = int(digits)
-    if len(digits) <= 2:
-        return year + (2000 if year < 50 else 1900)
-    return year
+    parts = read_leniently(text)
+    if parts is None:
+        return math.nan
+    return make_time(
+        parts.year, parts.month, parts.day,
+        parts.hour, parts.minute - parts.offset, parts.second, parts.milliseconds,
+    )  # fmt: skip

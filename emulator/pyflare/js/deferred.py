@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from .departure import departing, output_gate
 from .error import Error
-from .promise import JsPromise
+from .promise import JsPromise, arriving
+from .value import jsnull
 
 __all__ = [
     "DEEPEST",
@@ -173,7 +174,7 @@ class DeferredPromise(JsPromise):
             elif (error := done.exception()) is not None:
                 self.set_exception(error)
             else:
-                self.set_result(done.result())
+                self.set_result(arriving(done.result()))
 
         self._task = task
         task.add_done_callback(finish)
@@ -207,6 +208,8 @@ class DeferredPromise(JsPromise):
                 # The caller sees it right here.
                 self.exception()
             raise
+        if value is jsnull:
+            value = arriving(value)
         if not self.done():
             self.set_result(value)
         return value

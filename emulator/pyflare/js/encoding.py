@@ -79,13 +79,12 @@ class TextDecoder(JsInstance, js_name="TextDecoder"):
         decoder._started = False
         return decoder
 
-    def decode(self, data: Any = None, options: Any = None, *, stream: Any = None) -> str:
+    def decode(self, data: Any = None, options: Any = None) -> str:
         """Text for the bytes. With ``stream`` an incomplete character at the end waits for the next call."""
         raw = b"" if data is None else as_bytes(data)
         if raw is None:
             raise TypeError_("TextDecoder.decode() takes an ArrayBuffer or a view of one.")
-        more = bool(get_property(options, "stream") if stream is None else stream)
-        return self._decode(raw, more)
+        return self._decode(raw, bool(get_property(options, "stream")))
 
     def _decode(self, raw: bytes | memoryview, more: bool) -> str:
         decoder = self._decoder

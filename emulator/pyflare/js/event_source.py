@@ -13,7 +13,7 @@ import contextlib
 from typing import Any, ClassVar, Final
 
 from .abort import AbortController
-from .callbacks import CallbackScope, call, report, supervise
+from .callbacks import FAILURES, CallbackScope, call, report, supervise
 from .error import DOMException, Error, JsException, TypeError_
 from .event_stream import EventStreamParser
 from .events import ErrorEvent, Event, EventTarget, MessageEvent
@@ -126,7 +126,7 @@ class EventSource(EventTarget, js_name="EventSource"):
         self._opened()
         try:
             await self._dispatch_messages(chunks)
-        except Exception as error:
+        except FAILURES as error:
             self._failed(error)
         else:
             self._failed(Error("The server disconnected."))
@@ -150,7 +150,7 @@ class EventSource(EventTarget, js_name="EventSource"):
         try:
             response = await self._request()
             self._check(response)
-        except Exception as error:
+        except FAILURES as error:
             self._failed(error)
             return False
         if response.redirected and (parsed := parse(response.url)) is not None:
@@ -166,7 +166,7 @@ class EventSource(EventTarget, js_name="EventSource"):
         self._opened()
         try:
             await self._dispatch_messages(response.body.iterate_bytes())
-        except Exception as error:
+        except FAILURES as error:
             if not (isinstance(error, JsException) and error.message == _DISCONNECTED):
                 self._failed(error)
                 return False

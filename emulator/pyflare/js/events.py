@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from .array import JsArray
-from .callbacks import report, supervise
+from .callbacks import FAILURES, report, supervise
 from .error import DOMException, TypeError_
 from .value import JsInstance, get_property, is_nullish, jsnull
 from .webidl import integer, text
@@ -191,6 +191,10 @@ class EventTarget(JsInstance, js_name="EventTarget"):
 
         Raises: InvalidStateError for an event that is being dispatched already.
         """
+        if not isinstance(event, Event):
+            raise TypeError_(
+                "Failed to execute 'dispatchEvent' on 'EventTarget': parameter 1 is not of type 'Event'."
+            )
         if event.eventPhase != Event.NONE:
             raise DOMException._make("The event is already being dispatched.", "InvalidStateError")
         event.target = event.currentTarget = self
@@ -223,7 +227,7 @@ class EventTarget(JsInstance, js_name="EventTarget"):
         """Call one listener; what it raises is logged."""
         try:
             invocation()
-        except Exception as error:
+        except FAILURES as error:
             report(error)
 
     def has_listeners(self, kind: str) -> bool:

@@ -18,6 +18,7 @@ from . import semantics
 from .array import JsArray
 from .array_buffer import contiguous_bytes
 from .collections import JsMap, JsSet, LiteralMap
+from .number import from_float
 from .typed_array_kinds import Uint8Array, class_of_format
 from .value import JsNull, JsObject, JsProxy
 
@@ -30,13 +31,15 @@ class ConversionError(Exception):
 
 #: Types that pass unchanged, whatever the converters say.
 _UNCHANGED: Final = frozenset({str, int, float, bool, type(None), JsNull})
+#: Those that stay as they are inside of a container; a whole number is an int when it is read back.
+_FLAT: Final = _UNCHANGED - {float}
 _STRING: Final = frozenset({str})
 _from_entries: Final = JsObject.fromEntries
 
 
 def _is_flat(items: Iterable[Any]) -> bool:
     """Whether nothing in a container needs a conversion of its own."""
-    return _UNCHANGED.issuperset(map(type, items))
+    return _FLAT.issuperset(map(type, items))
 
 
 def _has_string_keys(keys: Iterable[Any]) -> bool:
@@ -110,6 +113,8 @@ class _Conversion:
 
     def convert(self, obj: Any, depth: int) -> Any:
         kind = type(obj)
+        if kind is float:
+            return from_float(obj) if obj.is_integer() else obj
         if kind in _UNCHANGED or isinstance(obj, JsProxy | str | int | float):
             return obj
         identity = id(obj)
@@ -148,7 +153,7 @@ class _Conversion:
         if not _is_flat(items):
             convert = self.convert
             for index, item in enumerate(items):
-                if type(item) not in _UNCHANGED:
+                if type(item) not in _FLAT:
                     items[index] = convert(item, depth)
         return array
 
@@ -175,7 +180,7 @@ class _Conversion:
         if not _is_flat(properties.values()):
             convert = self.convert
             for key, value in properties.items():
-                if type(value) not in _UNCHANGED:
+                if type(value) not in _FLAT:
                     properties[key] = convert(value, depth)
         return made
 
@@ -188,7 +193,8 @@ class _Conversion:
         if _has_string_keys(obj):
             return self._object(obj, depth)
         pairs = [(self._key(key, "Map"), value) for key, value in obj.items()]
-        made = self.done[id(obj)] = JsObject.fromEntries(pairs)
+        made: JsObject = JsObject.fromEntries(pairs)
+        self.done[id(obj)] = made
         for key, value in made.__dict__.items():
             made.__dict__[key] = self.convert(value, depth)
         return made

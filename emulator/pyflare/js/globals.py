@@ -8,12 +8,15 @@ Source: https://developers.cloudflare.com/workers/runtime-apis/web-standards/
 from __future__ import annotations
 
 from contextvars import ContextVar
+from functools import cache
 from importlib import import_module
+from types import FunctionType
 from typing import Any, Final
 
+from .calling import accepting, required_arguments
 from .value import JsInstance
 
-__all__ = ["GlobalScope", "global_scope", "names", "resolve"]
+__all__ = ["NODE_NAMES", "GlobalScope", "global_scope", "names", "node_compat", "resolve"]
 
 _MODULES: Final = {
     "abort": "AbortController AbortSignal",
@@ -59,7 +62,7 @@ _MODULES: Final = {
     "searchparams": "URLSearchParams",
     "strategies": "ByteLengthQueuingStrategy CountQueuingStrategy",
     "string": "Boolean String",
-    "structured_clone": "structuredClone=structured_clone",
+    "structured_clone": "structuredClone",
     "symbol": "BigInt Symbol",
     "timers": "clearImmediate clearInterval clearTimeout queueMicrotask scheduler setImmediate setInterval setTimeout",
     "transform": "FixedLengthStream IdentityTransformStream TransformStream TransformStreamDefaultController",
@@ -89,10 +92,20 @@ _TABLE: Final = _table()
 
 _CONSTANTS: Final = {"Infinity": float("inf"), "NaN": float("nan"), "undefined": None}
 
+#: Names that only some workers have: those with Node's globals.
+NODE_NAMES: Final = {
+    "Buffer": ("node_buffer", "Buffer"),
+    "global": ("globals", "current_scope()"),
+    "process": ("node_process", "process"),
+}
+
+#: Whether the running worker has Node's globals. Whoever loads a worker sets it for its context.
+node_compat: ContextVar[bool] = ContextVar("node_compat", default=False)
+
 
 def names() -> list[str]:
-    """The names of the ``js`` module, sorted."""
-    return sorted([*_TABLE, *_CONSTANTS])
+    """The names of the ``js`` module for the running worker, sorted."""
+    return sorted([*_TABLE, *_CONSTANTS, *(NODE_NAMES if node_compat.get() else ())])
 
 
 def resolve(name: str) -> Any:
@@ -103,12 +116,26 @@ def resolve(name: str) -> Any:
     if name in _CONSTANTS:
         return _CONSTANTS[name]
     place = _TABLE.get(name)
+    if place is None and node_compat.get():
+        place = NODE_NAMES.get(name)
     if place is None:
         raise AttributeError(name)
     module, attribute = place
     called = attribute.endswith("()")
     value = getattr(import_module(f".{module}", __package__), attribute.removesuffix("()"))
-    return value() if called else value
+    if called:
+        return value()
+    return _function(name, value) if isinstance(value, FunctionType) else value
+
+
+@cache
+def _function(name: str, function: FunctionType) -> Any:
+    """A global function as the JavaScript object that it is."""
+    from .function import Function
+
+    return Function.around(
+        accepting(function, bound=0), name, required_arguments(function)
+    )
 
 
 class GlobalScope(JsInstance, js_name="ServiceWorkerGlobalScope"):

@@ -60,13 +60,14 @@ class Headers(JsInstance, js_name="Headers"):
     Subscripts read as ``get`` and write as ``set``; a missing name is a KeyError there and null from ``get``.
     """
 
+    _python_names = frozenset({"copy", "empty", "lookup"})
     _raw: Iterable[tuple[bytes, bytes]] | None = None
     _immutable: bool = False
     _fields: dict[str, str]
     _cookies: list[str]
 
     @classmethod
-    def new(cls, init: Any = None, **names: Any) -> Headers:
+    def new(cls, init: Any = None, *_: Any, **names: Any) -> Headers:
         headers = cls.empty()
         if init is not None:
             headers._fill(init)
@@ -180,7 +181,7 @@ class Headers(JsInstance, js_name="Headers"):
             before = name
         return pairs
 
-    def get(self, name: Any) -> Any:
+    def get(self, name: Any = None, *_: Any, **__: Any) -> Any:
         """The value or null. Raises: TypeError for a name that is no token."""
         fields = self._fields
         if name in fields:
@@ -192,7 +193,7 @@ class Headers(JsInstance, js_name="Headers"):
             return ", ".join(self._cookies)
         return null()
 
-    def set(self, name: Any, value: Any) -> None:
+    def set(self, name: Any = None, value: Any = None, *_: Any, **__: Any) -> None:
         self._check_guard()
         key, string = _name(name), normalise_value(value)
         if key == _COOKIE:
@@ -200,15 +201,15 @@ class Headers(JsInstance, js_name="Headers"):
         else:
             self._fields[key] = string
 
-    def append(self, name: Any, value: Any) -> None:
+    def append(self, name: Any = None, value: Any = None, *_: Any, **__: Any) -> None:
         self._check_guard()
         self._append(_name(name), normalise_value(value))
 
-    def has(self, name: Any) -> bool:
+    def has(self, name: Any = None, *_: Any, **__: Any) -> bool:
         key = _name(name)
         return key in self._fields or (key == _COOKIE and bool(self._cookies))
 
-    def delete(self, name: Any) -> None:
+    def delete(self, name: Any = None, *_: Any, **__: Any) -> None:
         self._check_guard()
         key = _name(name)
         if key == _COOKIE:

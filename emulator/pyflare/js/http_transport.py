@@ -6,7 +6,9 @@ Source of the behaviour: https://developers.cloudflare.com/workers/runtime-apis/
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import AsyncIterator, Coroutine
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .error import Error, TypeError_
@@ -23,15 +25,32 @@ __all__ = ["HttpTransport", "send_once"]
 
 T = TypeVar("T")
 
-_NO_WEBSOCKET: Final = "What answers this Worker's requests in place of the network takes no WebSockets."
+_NO_WEBSOCKET: Final = (
+    "What answers this Worker's requests in place of the network takes no WebSockets."
+)
 
-_DECODED = frozenset({"gzip", "deflate", "x-gzip"})
+_DECODED: Final = frozenset({"gzip", "deflate", "x-gzip"})
+
+#: How many connections lie ready for the next request, and for how many seconds: less than the five after which usual
+#: servers close theirs.
+_IDLE_CONNECTIONS: Final = 100
+_IDLE_SECONDS: Final = 4.0
+
+_NO_BODY: Final = frozenset((204, 304))
+
+#: Methods whose requests may be sent twice.
+_REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+# httpx runs as nobody's code, so that a worker's own `anyio.py` is not imported by it.
+_NOBODY: Final = contextvars.Context()
 
 
 class HttpTransport:
     """A pool of connections. ``send`` fits :data:`pyflare.js.fetch.outbound`; close it with ``aclose``.
 
-    In: ``transport``, an httpx transport that answers in the place of the network.
+    In: ``transport``, an httpx transport that answers in the place of the network. It belongs to one event loop between
+    the first request and ``aclose``. Connections are shared, cookies never: what a server sets is for the worker to
+    read.
     """
 
     def __init__(self, transport: httpx.AsyncBaseTransport | None = None) -> None:
@@ -41,34 +60,53 @@ class HttpTransport:
     async def send(self, request: Request) -> Response:
         """Send one request; both bodies are streamed.
 
-        Raises: Error "Network connection lost." when the other side cannot be reached, TypeError without httpx.
+        Raises: Error "Network connection lost." when the other side cannot be reached.
         """
         if is_upgrade(request):
             if self._transport is not None:
                 raise TypeError_(_NO_WEBSOCKET)
             return await open_websocket(request)
-        httpx = _httpx()
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                timeout=None, follow_redirects=False, transport=self._transport
-            )
+        return _response(await _as_nobody(self._send(request, contextvars.copy_context())), request)
+
+    async def _send(self, request: Request, context: contextvars.Context) -> httpx.Response:
+        import httpx
+
+        client = self._client
+        if client is None:
+            client = self._client = _new_client(self._transport)
+        # Whether a connection was made for it; the server may close one that was ready at the same moment.
+        fresh = False
+
+        async def trace(event: str, _info: Any) -> None:
+            nonlocal fresh
+            fresh = fresh or event == "connection.connect_tcp.started"
+
+        content = _content(request, context)
         outgoing = httpx.Request(
             request.method,
             request.url.partition("#")[0],
             headers=_headers(request),
-            content=_content(request),
+            content=content,
+            extensions={"trace": trace},
         )
         try:
-            answer = await _in_task(self._client.send(outgoing, stream=True))
+            return await _answered(client, outgoing)
+        except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as failure:
+            again = content is None and request.method in _REPEATABLE and not fresh
+            if not again or self._transport is not None:
+                raise _lost(failure) from failure
         except httpx.HTTPError as failure:
             raise _lost(failure) from failure
-        return _response(answer, request)
+        try:
+            return await _answered(client, outgoing)
+        except httpx.HTTPError as failure:
+            raise _lost(failure) from failure
 
     async def aclose(self) -> None:
-        """Close the connections."""
+        """Close the connections; a later request opens new ones."""
         client, self._client = self._client, None
         if client is not None:
-            await _in_task(client.aclose())
+            await _as_nobody(client.aclose())
 
 
 async def send_once(request: Request) -> Response:
@@ -82,58 +120,93 @@ async def send_once(request: Request) -> Response:
     source = response._source
     if not isinstance(source, _AnswerBody):
         return response
+    if source.closed:
+        await transport.aclose()
     source.transport = transport
-    if source.length == 0:
-        await source.cancel(None)
     return response
 
 
-async def _in_task(work: Coroutine[Any, Any, T]) -> T:
+async def _as_nobody(work: Coroutine[Any, Any, T]) -> T:
     """Run from beginning to end in one Task, which httpx insists on and a promise's eager first step does not give."""
-    return await asyncio.get_running_loop().create_task(work)
+    task = asyncio.get_running_loop().create_task(work, context=_NOBODY.copy())
+    return await task
 
 
-def _httpx() -> Any:
-    # Only a worker that fetches pays for the import.
+async def _answered(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+    """The head of the answer, and all of it where there is no body: nobody reads that."""
+    answer = await client.send(request, stream=True)
+    if request.method == "HEAD" or answer.status_code in _NO_BODY or _length(answer) == 0:
+        await answer.aread()
+    return answer
+
+
+def _new_client(transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient:
+    from http.cookiejar import CookieJar, DefaultCookiePolicy
+
     import httpx
 
-    return httpx
+    return httpx.AsyncClient(
+        timeout=None,
+        follow_redirects=False,
+        transport=transport,
+        http2=find_spec("h2") is not None,
+        limits=httpx.Limits(
+            # Not bounded: a worker may hold many answers open and ask for one more to finish them.
+            max_connections=None,
+            max_keepalive_connections=_IDLE_CONNECTIONS,
+            keepalive_expiry=_IDLE_SECONDS,
+        ),
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+    )
 
 
 def _headers(request: Request) -> list[tuple[bytes, bytes]]:
     pairs = [
         pair
         for pair in request.wire_headers()
-        if pair[0] not in (b"host", b"content-length", b"connection")
+        if pair[0] not in (b"host", b"content-length", b"connection", b"transfer-encoding")
     ]
     if not any(name == b"accept-encoding" for name, _ in pairs):
         pairs.append((b"accept-encoding", b"gzip"))
+    length = request._known_length() if request._has_body() else None
+    if isinstance(length, int):
+        pairs.append((b"content-length", b"%d" % length))
     return pairs
 
 
-def _content(request: Request) -> bytes | AsyncIterator[bytes] | None:
+def _content(request: Request, context: contextvars.Context) -> bytes | AsyncIterator[bytes] | None:
     content = request._content
     if content is not None:
         return encode_text(content) if isinstance(content, str) else bytes(content)
     if not request._has_body():
         return None
     request._check_unused()
-    return _as_bytes(request)
+    return _as_bytes(request, context)
 
 
-async def _as_bytes(request: Request) -> AsyncIterator[bytes]:
+async def _as_bytes(request: Request, context: contextvars.Context) -> AsyncIterator[bytes]:
+    """The chunks of a body whose stream is the worker's code and runs as that."""
+    loop = asyncio.get_running_loop()
     chunks = request.body.iterate_bytes()
     try:
-        async for chunk in chunks:
+        while True:
+            chunk = await loop.create_task(_next_of(chunks), context=context)
+            if chunk is None:
+                return
             yield bytes(chunk)
     finally:
-        await chunks.aclose()
+        await loop.create_task(chunks.aclose(), context=context)
+
+
+async def _next_of(chunks: AsyncIterator[Any]) -> Any:
+    return await anext(chunks, None)
 
 
 def _response(answer: httpx.Response, request: Request) -> Response:
     pairs = [(name.lower(), value) for name, value in answer.headers.raw]
     encoded = answer.headers.get("content-encoding", "").lower() in _DECODED
-    length = None if encoded else _length(answer)
+    encoded = encoded and not answer.is_stream_consumed
+    length = _length(answer)
     if encoded:
         # The body is given decoded, so the length on the wire is not its own.
         pairs = [pair for pair in pairs if pair[0] != b"content-length"]
@@ -141,7 +214,7 @@ def _response(answer: httpx.Response, request: Request) -> Response:
         answer.status_code,
         answer.reason_phrase,
         pairs,
-        _AnswerBody(answer, length, request._signal),
+        _AnswerBody(answer, length, request._signal, encoded=encoded),
         url=request.url.partition("#")[0],
     )
 
@@ -152,19 +225,57 @@ def _length(answer: httpx.Response) -> int | None:
 
 
 class _AnswerBody:
-    """The body of an answer as a source; aborting the signal fails the read that waits."""
+    """The body of an answer as a source; aborting the signal fails the read that waits.
 
-    __slots__ = ("_answer", "_chunks", "_reading", "_signal", "length", "transport")
+    The connection is free again when all has been read, with the last byte of a known length, when the rest is
+    cancelled, and when nobody has the body any more.
+    """
 
-    def __init__(self, answer: httpx.Response, length: int | None, signal: Any) -> None:
+    __slots__ = (
+        "_answer",
+        "_chunks",
+        "_encoded",
+        "_loop",
+        "_read",
+        "_reading",
+        "_sent_length",
+        "_signal",
+        "closed",
+        "length",
+        "transport",
+    )
+
+    def __init__(
+        self, answer: httpx.Response, length: int | None, signal: Any, *, encoded: bool
+    ) -> None:
         self._answer = answer
-        self._chunks = answer.aiter_bytes()
+        self._chunks: AsyncIterator[bytes] | None = None
+        self._encoded = encoded
         self._signal = signal
         self._reading: asyncio.Future[bytes] | None = None
-        self.length = length
+        self._loop = asyncio.get_running_loop()
+        self._read = 0
+        self._sent_length = length
+        self.closed = answer.is_closed
+        self.length = None if encoded else length
         self.transport: HttpTransport | None = None
         if signal is not None:
             signal.on_abort(self._stop_reading)
+
+    def __del__(self) -> None:
+        if not self.closed and not self._loop.is_closed():
+            # Any thread may collect garbage.
+            self._loop.call_soon_threadsafe(
+                _abandon, self._answer, self.transport, context=_NOBODY.copy()
+            )
+
+    def take_encoded(self) -> bool:
+        """Read the bytes as they were sent from here on. Whether their encoding, if any, would else be undone."""
+        if not self._encoded or self._chunks is not None:
+            return False
+        self._chunks = self._answer.aiter_raw()
+        self.length = self._sent_length
+        return True
 
     def _stop_reading(self) -> None:
         if self._reading is not None:
@@ -174,7 +285,7 @@ class _AnswerBody:
         if self._signal is not None and self._signal.aborted:
             await self._close()
             raise as_error(self._signal.reason)
-        self._reading = asyncio.get_running_loop().create_task(self._next())
+        self._reading = asyncio.get_running_loop().create_task(self._next(), context=_NOBODY.copy())
         try:
             chunk = await self._reading
         except asyncio.CancelledError:
@@ -189,11 +300,20 @@ class _AnswerBody:
         return chunk
 
     async def _next(self) -> bytes:
+        import httpx
+
+        if self._chunks is None:
+            self._chunks = self._answer.aiter_bytes()
         try:
             async for chunk in self._chunks:
+                self._read += len(chunk)
+                if self._read == self.length:
+                    # Readers stop here: the end itself is read on their behalf.
+                    chunk += await anext(self._chunks, b"")
+                    await self._close()
                 if chunk:
                     return chunk
-        except _httpx().HTTPError as failure:
+        except httpx.HTTPError as failure:
             await self._close()
             raise _lost(failure) from failure
         return b""
@@ -202,9 +322,27 @@ class _AnswerBody:
         await self._close()
 
     async def _close(self) -> None:
-        await _in_task(self._answer.aclose())
+        self.closed = True
+        await _as_nobody(self._answer.aclose())
         if self.transport is not None:
             await self.transport.aclose()
+
+
+# asyncio itself holds tasks weakly only.
+_closing: Final[set[asyncio.Task[None]]] = set()
+
+
+def _abandon(answer: httpx.Response, transport: HttpTransport | None) -> None:
+    """Close an answer that nobody has read."""
+
+    async def close() -> None:
+        await answer.aclose()
+        if transport is not None:
+            await transport.aclose()
+
+    task = asyncio.get_running_loop().create_task(close())
+    _closing.add(task)
+    task.add_done_callback(_closing.discard)
 
 
 def _lost(failure: Exception) -> Error:

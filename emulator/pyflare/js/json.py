@@ -28,6 +28,7 @@ from .value import (
     get_property,
     jsnull,
     own_items,
+    with_indices_first,
 )
 
 __all__ = ["JSON", "parse", "stringify"]
@@ -72,7 +73,7 @@ def _adopt(value: Any) -> Any:
             if type(item) is not str:
                 value[key] = _adopt(item)
         if value and any("0" <= key[:1] <= "9" for key in value):
-            value = _with_ordered_indices(value)
+            value = with_indices_first(value)
         return JsObject.adopt(value)
     if kind is list:
         value[:] = [item if type(item) is str else _adopt(item) for item in value]
@@ -89,20 +90,6 @@ def _to_float(value: int) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
-
-
-def _is_index(key: str) -> bool:
-    return (
-        key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and int(key) < 2**32 - 1
-    )
-
-
-def _with_ordered_indices(properties: dict[str, Any]) -> dict[str, Any]:
-    """JavaScript objects keep integer keys first and in order."""
-    indices = sorted(filter(_is_index, properties), key=int)
-    if not indices:
-        return properties
-    return {key: properties[key] for key in indices} | properties
 
 
 def _revive(holder: Any, key: str, value: Any, reviver: Callable[..., Any]) -> Any:
@@ -155,7 +142,7 @@ def _is_plain(value: Any) -> bool:
         return not value.is_integer() and 1e-4 <= abs(value) < 1e15
     if kind is JsObject:
         properties = value.__dict__
-        if "toJSON" in properties:
+        if "toJSON" in properties or (properties and min(properties) < ":"):
             return False
         for key in properties:
             if not key.isascii():

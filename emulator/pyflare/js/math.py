@@ -49,6 +49,14 @@ def _atanh(number: float) -> float:
     return math.copysign(math.inf, number) if abs(number) == 1 else math.atanh(number)
 
 
+def _cbrt(number: float) -> float:
+    """Correct where the root is whole, where the C library's may be off by the last bit."""
+    root = math.cbrt(number)
+    if math.isfinite(root) and (whole := round(root)) ** 3 == number:
+        return math.copysign(whole, number)
+    return root
+
+
 class MathNamespace(JsInstance, js_name="Object"):
     """The object ``Math``."""
 
@@ -71,7 +79,7 @@ class MathNamespace(JsInstance, js_name="Object"):
     log, log1p = _function(_log(math.log)), _function(_log(math.log1p, -1))
     log2, log10 = _function(_log(math.log2)), _function(_log(math.log10))
     sqrt = _function(math.sqrt)
-    cbrt = _function(math.cbrt)
+    cbrt = _function(_cbrt)
     ceil, floor = _function(_rounded(math.ceil)), _function(_rounded(math.floor))
     trunc = _function(_rounded(math.trunc))
     #: Halves go up, also below zero.

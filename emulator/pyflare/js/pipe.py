@@ -9,6 +9,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .callbacks import FAILURES
 from .error import TypeError_
 from .promise import JsPromise, as_error, start
 from .readable_controller import DONE
@@ -97,7 +98,7 @@ class _Pipe:
             if not options.prevent_cancel and self._source._state == "readable":
                 await self._source._cancel_source(ended.reason)
             raise as_error(ended.reason) from None
-        except Exception as error:
+        except FAILURES as error:
             if not options.prevent_abort and destination._state == "writable":
                 await self._settle_writes()
                 await destination._abort(error)
@@ -145,7 +146,7 @@ class _Pipe:
                     await self._wait(self._writer.ready)
                 except (_Stopped, _DestinationEnded):
                     raise
-                except Exception:
+                except FAILURES:
                     raise _DestinationEnded(destination._error) from None
             chunk = await self._wait(start(controller.read()))
             if chunk is DONE:
@@ -182,7 +183,7 @@ class _Pipe:
             return
         try:
             await self._last_write
-        except Exception:
+        except FAILURES:
             if failing:
                 raise _DestinationEnded(self._destination._error) from None
 

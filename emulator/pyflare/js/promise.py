@@ -15,12 +15,15 @@ import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
 from typing import Any, TypeVar
 
+from . import semantics
+from .callbacks import FAILURES
 from .error import AggregateError, Error, JsException, TypeError_
-from .value import JsInstance, JsObject
+from .value import JsInstance, JsObject, jsnull
 
 __all__ = [
     "JsPromise",
     "Promise",
+    "arriving",
     "begin",
     "rejected",
     "resolved",
@@ -40,15 +43,16 @@ class JsPromise(asyncio.Future[Any]):
         self,
         onfulfilled: Callable[[Any], Any] | None = None,
         onrejected: Callable[[Any], Any] | None = None,
+        *_: Any,
     ) -> JsPromise:
         """Chain; a callback may be async and its result may itself be awaitable. It is never called at once."""
         return run(_then(self, onfulfilled, onrejected))
 
-    def catch(self, onrejected: Callable[[Any], Any]) -> JsPromise:
+    def catch(self, onrejected: Callable[[Any], Any] | None = None, *_: Any) -> JsPromise:
         return self.then(None, onrejected)
 
-    def finally_(self, onfinally: Callable[[], Any]) -> JsPromise:
-        return run(_finally(self, onfinally))
+    def finally_(self, onfinally: Callable[[], Any] | None = None, *_: Any) -> JsPromise:
+        return self.then() if onfinally is None else run(_finally(self, onfinally))
 
 
 async def _then(
@@ -58,7 +62,7 @@ async def _then(
 ) -> Any:
     try:
         value = await promise
-    except Exception as error:
+    except FAILURES as error:
         if onrejected is None:
             raise
         return await settle(onrejected(error))
@@ -70,7 +74,7 @@ async def _then(
 async def _finally(promise: Awaitable[Any], onfinally: Callable[[], Any]) -> Any:
     try:
         value = await promise
-    except Exception:
+    except FAILURES:
         await settle(onfinally())
         raise
     await settle(onfinally())
@@ -84,10 +88,15 @@ async def settle(value: Any) -> Any:
     return value
 
 
+def arriving(value: Any) -> Any:
+    """What a promise of the value gives in the running worker, whose runtime may know no null."""
+    return None if value is jsnull and semantics.current().null_is_none else value
+
+
 def resolved(value: Any = None) -> JsPromise:
     """A promise that is already fulfilled."""
     promise = JsPromise(loop=asyncio.get_running_loop())
-    promise.set_result(value)
+    promise.set_result(arriving(value) if value is jsnull else value)
     return promise
 
 
@@ -117,7 +126,7 @@ def start(coroutine: Coroutine[Any, Any, Any]) -> JsPromise:
         promise = JsPromise(loop=asyncio.get_running_loop())
         promise.cancel()
         return promise
-    except Exception as error:
+    except FAILURES as error:
         return rejected(error)
     return _continue(coroutine, waiting)
 
@@ -139,7 +148,7 @@ def _promise_of(task: asyncio.Task[Any], loop: asyncio.AbstractEventLoop) -> JsP
         elif (error := done.exception()) is not None:
             promise.set_exception(error)
         else:
-            promise.set_result(done.result())
+            promise.set_result(arriving(done.result()))
 
     def forward_cancel(cancelled: asyncio.Future[Any]) -> None:
         if cancelled.cancelled():
@@ -155,8 +164,8 @@ class _Settled:
 
     __slots__ = ("error", "value")
 
-    def __init__(self, value: Any, error: Exception | None) -> None:
-        self.value = value
+    def __init__(self, value: Any, error: BaseException | None) -> None:
+        self.value = arriving(value) if value is jsnull else value
         self.error = error
 
     def __await__(self) -> Generator[Any, Any, Any]:
@@ -172,7 +181,7 @@ def begin(coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
         waiting = coroutine.send(None)
     except StopIteration as finished:
         return _Settled(finished.value, None)
-    except Exception as error:
+    except FAILURES as error:
         return _Settled(None, error)
     return _continue(coroutine, waiting)
 
@@ -215,7 +224,7 @@ class Promise(JsInstance, js_name="Promise"):
             if inspect.isawaitable(value):
                 _follow(promise, value)
             else:
-                promise.set_result(value)
+                promise.set_result(arriving(value))
 
         def reject(reason: Any = None) -> None:
             if not promise.done():
@@ -223,7 +232,7 @@ class Promise(JsInstance, js_name="Promise"):
 
         try:
             executor(resolve, reject)
-        except Exception as error:
+        except FAILURES as error:
             reject(error)
         return promise
 
@@ -336,6 +345,6 @@ def _follow(promise: JsPromise, awaitable: Any) -> None:
         elif (error := done.exception()) is not None:
             promise.set_exception(error)
         else:
-            promise.set_result(done.result())
+            promise.set_result(arriving(done.result()))
 
     source.add_done_callback(copy)

@@ -10,7 +10,7 @@ from typing import Any
 
 from .array import JsArray
 from .byte_sources import ContentSource, IteratorSource, close_iterator
-from .callbacks import CallbackScope, call
+from .callbacks import FAILURES, CallbackScope, call
 from .error import TypeError_
 from .promise import JsPromise, rejected, settle, start
 from .readable_controller import (
@@ -186,7 +186,7 @@ class ReadableStream(JsInstance, js_name="ReadableStream"):
         async def wait() -> None:
             try:
                 await call(lambda: started)
-            except Exception as error:
+            except FAILURES as error:
                 controller.error(error)
             else:
                 controller.begin()

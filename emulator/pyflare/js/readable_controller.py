@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from .buffer import Uint8Array, as_bytes
-from .callbacks import CallbackScope, call
+from .callbacks import FAILURES, CallbackScope, call
 from .error import TypeError_
 from .promise import as_error, start
 from .strategies import Size, measure
@@ -113,7 +113,7 @@ class SourceController:
         self._reading = True
         try:
             data = await self.source.read()
-        except Exception as error:
+        except FAILURES as error:
             stream._fail(error)
             raise
         finally:
@@ -208,7 +208,7 @@ class QueueController(JsInstance, js_name="ReadableStreamDefaultController"):
         else:
             try:
                 size = measure(self._size, chunk)
-            except Exception as error:
+            except FAILURES as error:
                 self.error(error)
                 raise
             self._queue.append((chunk, size))
@@ -333,7 +333,7 @@ class QueueController(JsInstance, js_name="ReadableStreamDefaultController"):
             while self._pull_again and self._pull is not None:
                 self._pull_again = False
                 await call(self._pull, self)
-        except Exception as error:
+        except FAILURES as error:
             self.error(error)
         finally:
             self._pulling = None

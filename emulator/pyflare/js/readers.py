@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
+from .callbacks import FAILURES
 from .error import DOMException, TypeError_
 from .promise import JsPromise, as_error, rejected, start
 from .readable_controller import DONE
@@ -129,7 +130,7 @@ class ReadableStreamAsyncIterator(JsInstance, js_name="ReadableStreamAsyncIterat
             raise StopAsyncIteration
         try:
             chunk = await self._reader._held()._controller.read()
-        except Exception:
+        except FAILURES:
             self._reader.releaseLock()
             raise
         if chunk is DONE:

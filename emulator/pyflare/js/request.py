@@ -134,7 +134,7 @@ class Request(Body, js_name="Request"):
             self._make_cf = None
             self._cf = _plain(cf)
         if "signal" in options and options["signal"] is not None:
-            self._signal = None if is_nullish(options["signal"]) else options["signal"]
+            self._signal = _signal(options["signal"])
         self._read_rare_options(options)
         body = get("body")
         if body is not None and body is not jsnull:
@@ -211,6 +211,20 @@ class Request(Body, js_name="Request"):
         if self._headers is None and self._raw_headers is not None:
             return self._raw_headers
         return self.headers.wire_pairs()
+
+
+def _signal(value: Any) -> Any:
+    """Raises: TypeError for what is no signal."""
+    from .abort import AbortSignal
+
+    if is_nullish(value):
+        return None
+    if not isinstance(value, AbortSignal):
+        raise TypeError_(
+            "Incorrect type for the 'signal' field on 'RequestInitializerDict': the provided value is not of type "
+            "'AbortSignal'."
+        )
+    return value
 
 
 _MEMBERS: Final = (

@@ -242,8 +242,11 @@ class Response(Body, js_name="Response"):
         copy._cf = self._cf
         return copy
 
-    def take_payload(self) -> Payload:
+    def take_payload(self, *, as_sent: bool = False) -> Payload:
         """For servers: what goes on the wire; the body is used up by that.
+
+        With ``as_sent``, an encoded answer of the network that nobody has read is passed on byte for byte, and
+        :attr:`encodeBody` becomes ``manual``.
 
         Gives status, reason phrase, header pairs (lower-case names) and the body: None, ``bytes`` or ``memoryview``
         for known content, else an asynchronous iterator of them with ``aclose()`` and ``length``.
@@ -259,6 +262,10 @@ class Response(Body, js_name="Response"):
             pairs = [(b"content-type", self._content_type.encode())]
         else:
             pairs = []
+        if as_sent and self._source is not None and not self._used:
+            take_encoded = getattr(self._source, "take_encoded", None)
+            if take_encoded is not None and take_encoded():
+                self.encodeBody = "manual"
         return self.status, self.statusText, pairs, self._take_wire_body()
 
     def _take_wire_body(self) -> bytes | memoryview | ByteIterator | None:

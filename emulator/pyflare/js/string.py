@@ -11,12 +11,13 @@ from typing import Any
 from .equality import to_boolean
 from .error import RangeError
 from .number import to_number, to_string, to_uint
+from .string_methods import StringMethods
 from .value import JsInstance, get_property
 
 __all__ = ["Boolean", "String"]
 
 
-class String(JsInstance, js_name="String"):
+class String(StringMethods, JsInstance, js_name="String"):
     """A boxed string. What worker code gets from JavaScript are plain ``str``, never these."""
 
     def __init__(self, value: str) -> None:

@@ -73,6 +73,11 @@ def structured_clone(
     return copy
 
 
+def structuredClone(value: Any = None, options: Any = None) -> Any:
+    """The global function: :func:`structured_clone` for a Worker's code."""
+    return structured_clone(value, options)
+
+
 class _Transfer:
     """The buffers that move: they get their new owner when the whole clone has succeeded."""
 

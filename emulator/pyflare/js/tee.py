@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .array import JsArray
+from .callbacks import FAILURES
 from .error import TypeError_
 from .readable import ReadableStream
 from .readable_controller import DONE, QueueController
@@ -79,7 +80,7 @@ class _Tee:
                 self._again = False
                 try:
                     chunk = await self._stream._controller.read()
-                except Exception as error:
+                except FAILURES as error:
                     for controller in self._open():
                         controller.error(error)
                     return

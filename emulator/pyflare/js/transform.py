@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .callbacks import CallbackScope, call
+from .callbacks import FAILURES, CallbackScope, call
 from .error import TypeError_
 from .promise import as_error
 from .readable import ReadableStream
@@ -158,7 +158,7 @@ class _Transformation:
         async def wait() -> None:
             try:
                 await call(lambda: started)
-            except Exception as error:
+            except FAILURES as error:
                 self.writable._started = True
                 self.error(error)
             else:
@@ -196,7 +196,7 @@ class _Transformation:
                 self.enqueue(chunk)
             else:
                 await self._scope.spawn(call(self._transform, chunk, self.controller))
-        except Exception as error:
+        except FAILURES as error:
             self.error(error)
             raise
 
@@ -206,7 +206,7 @@ class _Transformation:
         try:
             if flush is not None:
                 await self._scope.spawn(call(flush, self.controller))
-        except Exception as error:
+        except FAILURES as error:
             self.error(error)
             raise
         if self.readable._state == "errored":
@@ -240,7 +240,7 @@ class _Transformation:
             raise TypeError_("The readable side of this TransformStream is no longer readable.")
         try:
             queue.enqueue(chunk)
-        except Exception as error:
+        except FAILURES as error:
             self.writable._error_if_writable(error)
             raise
         backpressure = not queue._should_pull()

@@ -28,6 +28,7 @@ class TypedArray(ArrayMethods, JsBuffer, metaclass=JsClass, js_name="TypedArray"
     """The common base: a view on an ArrayBuffer as elements of one kind."""
 
     __slots__ = ("__weakref__", "_buffer", "_length", "_offset")
+    _python_names = frozenset({"view"})
 
     BYTES_PER_ELEMENT: ClassVar[int] = 1
     _buffer: ArrayBuffer

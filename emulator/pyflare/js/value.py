@@ -19,7 +19,11 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias
+
+from .calling import adapt, call_function
+from .object_statics import ObjectStatics
 
 __all__ = [
     "JsClass",
@@ -28,13 +32,17 @@ __all__ = [
     "JsObject",
     "JsProxy",
     "Prototype",
+    "array",
     "get_property",
+    "is_index",
     "is_nullish",
     "js_class_name",
     "jsnull",
     "object_tag",
     "own_items",
+    "property_key",
     "type_of",
+    "with_indices_first",
 ]
 
 
@@ -97,15 +105,15 @@ class JsProxy:
 
     def object_keys(self) -> Any:
         """``Object.keys(self)``: a JavaScript array of the own enumerable keys."""
-        return _array(key for key, _ in own_items(self))
+        return array(key for key, _ in own_items(self))
 
     def object_values(self) -> Any:
         """``Object.values(self)``."""
-        return _array(value for _, value in own_items(self))
+        return array(value for _, value in own_items(self))
 
     def object_entries(self) -> Any:
         """``Object.entries(self)``: an array of two-element arrays."""
-        return _array(_array(pair) for pair in own_items(self))
+        return array(array(pair) for pair in own_items(self))
 
     def as_object_map(self, *, hereditary: bool = False) -> Any:
         """A live mutable mapping over the object's own properties."""
@@ -113,15 +121,15 @@ class JsProxy:
 
         return ObjectMap(self, hereditary=hereditary)
 
-    def hasOwnProperty(self, key: Any) -> bool:
+    def hasOwnProperty(self, key: Any = None, *_: Any) -> bool:
         """``Object.prototype.hasOwnProperty``."""
         return any(name == key for name, _ in own_items(self))
 
-    def toString(self) -> str:
+    def toString(self, *_: Any) -> str:
         """``Object.prototype.toString``: ``[object Tag]``."""
         return object_tag(self)
 
-    def valueOf(self) -> Any:
+    def valueOf(self, *_: Any) -> Any:
         """``Object.prototype.valueOf``: the object itself."""
         return self
 
@@ -155,6 +163,9 @@ class JsClass(type, JsProxy):
     ) -> None:
         super().__init__(name, bases, namespace)
         cls._js_name = js_name or name
+        # Classes of other packages write JavaScript's rules for arguments out: what they serve is hot.
+        if namespace.get("__module__", "").startswith(__package__):
+            adapt(cls, namespace, namespace.get("_python_names", ()))
 
     def __new__(
         mcs,
@@ -211,7 +222,11 @@ class JsClass(type, JsProxy):
 
     @property
     def prototype(cls) -> Prototype:
-        return Prototype._make(cls)  # type: ignore[no-any-return]
+        own: Prototype | None = cls.__dict__.get("_own_prototype")
+        if own is None:
+            own = Prototype._make(cls)
+            type.__setattr__(cls, "_own_prototype", own)
+        return own
 
     def __repr__(cls) -> str:
         return f"function {cls._js_name}() {{ [native code] }}"
@@ -231,7 +246,7 @@ class JsInstance(JsProxy, metaclass=JsClass, js_name="Object"):
     """
 
 
-class ObjectConstructor(JsClass):
+class ObjectConstructor(ObjectStatics, JsClass):
     """The metaclass of :class:`JsObject`: what ``js.Object`` has and a plain object has not.
 
     The statics live here and not on the class, because a plain object must not seem to have a property ``keys`` or
@@ -249,53 +264,6 @@ class ObjectConstructor(JsClass):
 
     def _call(cls, *args: Any) -> Any:
         return cls._construct(*args)
-
-    @staticmethod
-    def fromEntries(entries: Iterable[Any]) -> JsObject:
-        """``Object.fromEntries``: from an iterable of pairs."""
-        properties = {}
-        for key, value in entries:
-            properties[key if type(key) is str else _property_key(key)] = value
-        return JsObject.adopt(properties)
-
-    @staticmethod
-    def keys(value: Any) -> Any:
-        return _array(key for key, _ in own_items(value))
-
-    @staticmethod
-    def values(value: Any) -> Any:
-        return _array(item for _, item in own_items(value))
-
-    @staticmethod
-    def entries(value: Any) -> Any:
-        return _array(_array(pair) for pair in own_items(value))
-
-    @staticmethod
-    def getOwnPropertyNames(value: Any) -> Any:
-        return JsObject.keys(value)
-
-    @staticmethod
-    def hasOwn(value: Any, key: Any) -> bool:
-        return any(name == key for name, _ in own_items(value))
-
-    @staticmethod
-    def assign(target: Any, *sources: Any) -> Any:
-        for source in sources:
-            if not is_nullish(source):
-                for key, value in own_items(source):
-                    setattr(target, key, value)
-        return target
-
-    @staticmethod
-    def freeze(value: Any) -> Any:
-        return value
-
-    # `Object.is` cannot be written with that name; Pyodide reaches it as `Object.is_`.
-    @staticmethod
-    def is_(left: Any, right: Any) -> bool:
-        from .equality import same_value
-
-        return same_value(left, right)
 
 
 class JsObject(JsProxy, metaclass=ObjectConstructor, js_name="Object"):
@@ -315,7 +283,13 @@ class JsObject(JsProxy, metaclass=ObjectConstructor, js_name="Object"):
     def __setattr__(self, name: str, value: Any) -> None:
         if name[-1:] == "_" and keyword.iskeyword(name[:-1]):
             name = name[:-1]
+        if type(value) is float:
+            value = _arriving(value)
         object.__setattr__(self, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        """Deleting what is not there does nothing, as in JavaScript."""
+        self.__dict__.pop(name, None)
 
 
 _new_object: Callable[[type[JsObject]], JsObject] = object.__new__
@@ -330,42 +304,98 @@ class Prototype(JsInstance, js_name="Object"):
         self._class = cls
 
     def __getattribute__(self, name: str) -> Any:
-        if name[:1] == "_" or name in ("constructor", "typeof", "to_py"):
+        if name[:1] == "_" or name in ("typeof", "to_py"):
             return object.__getattribute__(self, name)
         cls = self._class
-        function = object_tag if name == "toString" and cls is JsObject else getattr(cls, name)
-        return PrototypeMethod._make(function)
+        if name == "constructor":
+            return cls
+        if name == "toString" and cls is JsObject:
+            return PrototypeMethod._make(object_tag, object, name)
+        member = getattr(cls, name)
+        if name not in dir(JsProxy) and not callable(member):
+            return member
+        return PrototypeMethod._make(member, cls, name)
+
+    def __str__(self) -> str:
+        return f"[object {getattr(self._class, '_tag', None) or self._class._js_name}]"
+
+    __repr__ = __str__
 
 
 class PrototypeMethod(JsInstance, js_name="Function"):
     """A method taken from a prototype, to be called with an explicit ``this``."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], owner: type, name: str) -> None:
         self._function = function
+        self._owner = owner
+        self._name = name.removesuffix("_")
 
-    def call(self, this: Any, *args: Any) -> Any:
-        return self._function(this, *args)
+    @property
+    def name(self) -> str:
+        return self._name
 
-    def apply(self, this: Any, args: Iterable[Any] = ()) -> Any:
-        return self._function(this, *args)
+    def call(self, this: Any = None, *args: Any, **keywords: Any) -> Any:
+        return call_function(self._function, self._owner, this, *args, **keywords)
+
+    def apply(self, this: Any = None, args: Any = None, *_: Any) -> Any:
+        return self.call(this, *(() if is_nullish(args) else args))
+
+    def bind(self, this: Any = None, *args: Any) -> Any:
+        from .function import Function
+
+        return Function.around(partial(self.call, this, *args), f"bound {self._name}")
+
+    def __call__(self, *args: Any) -> Any:
+        return self.call(None, *args)
 
     @property
     def typeof(self) -> str:
         return "function"
 
+    def toString(self, *_: Any) -> str:
+        return f"function {self._name}() {{ [native code] }}"
+
+
+def _arriving(number: float) -> int | float:
+    """A number as JavaScript gives it back: whole numbers are ints, -0 stays a float."""
+    if number.is_integer() and -MAX_SAFE_INTEGER <= number <= MAX_SAFE_INTEGER:
+        whole = int(number)
+        return whole if whole or str(number)[0] != "-" else number
+    return number
+
 
 def own_items(value: Any) -> Iterator[tuple[str, Any]]:
     """The own enumerable properties of any value, as ``Object.entries`` sees them."""
     if isinstance(value, JsObject):
-        yield from list(value.__dict__.items())
+        properties = value.__dict__
+        # A cheap look at the first key by text: digits sort before letters.
+        if properties and min(properties) < ":":
+            properties = with_indices_first(properties)
+        yield from list(properties.items())
     elif isinstance(value, JsProxy):
         own = getattr(value, "_own_items", None)
         if own is not None and not isinstance(value, type):
             yield from own()
     elif isinstance(value, dict):
-        yield from ((_property_key(key), item) for key, item in list(value.items()))
+        yield from ((property_key(key), item) for key, item in list(value.items()))
     elif isinstance(value, list | tuple | str):
         yield from ((str(index), item) for index, item in enumerate(value))
+
+
+def is_index(key: str) -> bool:
+    """Whether a property's name is an array index, which objects list before other names."""
+    return (
+        key.isascii() and key.isdigit() and (key == "0" or key[0] != "0") and len(key) <= 10
+        and int(key) < 2**32 - 1
+    )  # fmt: skip
+
+
+def with_indices_first(properties: dict[str, Any]) -> dict[str, Any]:
+    """Properties in JavaScript's order: integer keys first and by number, the others as they came."""
+    indices = sorted(filter(is_index, properties), key=int)
+    if not indices:
+        return properties
+    return {key: properties[key] for key in indices} | properties
 
 
 def get_property(value: Any, name: str) -> Any:
@@ -430,7 +460,8 @@ def object_tag(value: Any) -> str:
     return "[object Function]" if callable(value) else "[object Object]"
 
 
-def _property_key(key: Any) -> str:
+def property_key(key: Any) -> str:
+    """The name under which an object keeps a property."""
     if isinstance(key, str):
         return key
     from .number import to_string
@@ -438,7 +469,8 @@ def _property_key(key: Any) -> str:
     return to_string(key)
 
 
-def _array(items: Iterable[Any]) -> Any:
+def array(items: Iterable[Any]) -> Any:
+    """A JavaScript array of the items."""
     from .array import JsArray
 
     return JsArray.adopt(list(items))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from . import semantics
 from .array_buffer import ArrayBuffer, as_bytes
-from .callbacks import CallbackScope, report
+from .callbacks import FAILURES, CallbackScope, report
 from .departure import output_gate
 from .error import Error, TypeError_, python_error
 from .events import CloseEvent, ErrorEvent, Event, EventTarget, MessageEvent
@@ -284,7 +284,7 @@ class WebSocket(EventTarget, js_name="WebSocket"):
             while (item := end.take()) is not None:
                 try:
                     self._dispatch_item(item)
-                except (Exception, SystemExit) as error:
+                except FAILURES as error:
                     report(error)
                     self._fail(error)
                 if now() > until and end.waiting:
@@ -339,7 +339,7 @@ class WebSocket(EventTarget, js_name="WebSocket"):
         )
         try:
             self.dispatchEvent(event)
-        except (Exception, SystemExit) as raised:
+        except FAILURES as raised:
             report(raised)
         self._state = "released"
 
@@ -375,7 +375,7 @@ class WebSocket(EventTarget, js_name="WebSocket"):
     def _dispatch_guarded(self, event: Event) -> None:
         try:
             self.dispatchEvent(event)
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             report(error)
             self._fail(error)
 

@@ -33,6 +33,8 @@ LARGEST_MESSAGE: Final = 32 * 1024 * 1024
 _HIGH_MESSAGES: Final = 32
 _HIGH_SIZE: Final = 64 * 1024
 _CLOSE_SECONDS: Final = 10.0
+#: How long the other side may send nothing after it has broken the protocol, in seconds.
+_DROP_SECONDS: Final = 1.0
 _LONGEST_REASON: Final = 123
 
 
@@ -80,6 +82,7 @@ class WebSocketWire(asyncio.Protocol):
         self._received: deque[Item] = deque()
         self._size = 0
         self._ended = False
+        self._heard = False
         self._parts: list[bytes] = []
         self._text = False
         self._arrived: asyncio.Future[None] | None = None
@@ -98,11 +101,13 @@ class WebSocketWire(asyncio.Protocol):
         for event in self._framing.events_received():
             self._take_event(event)
         failure = self._framing.parser_exc
+        if failure is not None:
+            self._heard = True
         if failure is not None and not self._ended:
             what = _too_large(failure) if isinstance(failure, PayloadTooBig) else str(failure)
             self._end_with(Error._make(what))
             # What the other side is still sending has to be read, else it never sees the close frame.
-            self._linger(_CLOSE_SECONDS)
+            self._drop_when_silent(asyncio.get_running_loop().time() + _CLOSE_SECONDS)
         self._flush()
         self._pause_or_resume()
 
@@ -188,6 +193,14 @@ class WebSocketWire(asyncio.Protocol):
     def _linger(self, seconds: float) -> None:
         loop = asyncio.get_running_loop()
         self._close_timer = loop.call_later(seconds, self.transport.abort)
+
+    def _drop_when_silent(self, at_last: float) -> None:
+        loop = asyncio.get_running_loop()
+        if not self._heard or loop.time() >= at_last:
+            self.transport.abort()
+            return
+        self._heard = False
+        self._close_timer = loop.call_later(_DROP_SECONDS, self._drop_when_silent, at_last)
 
     def _take_event(self, event: Any) -> None:
         match event.opcode:

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-from .callbacks import CallbackScope, call
+from .callbacks import FAILURES, CallbackScope, call
 from .error import TypeError_
 from .promise import JsPromise, as_error, rejected, resolved, start
 from .strategies import Size, measure, read_strategy
@@ -121,7 +121,7 @@ class WritableStream(JsInstance, js_name="WritableStream"):
         async def wait() -> None:
             try:
                 await call(lambda: started)
-            except Exception as error:
+            except FAILURES as error:
                 self._started = True
                 self._error_if_writable(error)
                 self._advance()
@@ -172,7 +172,7 @@ class WritableStream(JsInstance, js_name="WritableStream"):
             return rejected(as_error(self._error))
         try:
             size = measure(self._size, chunk)
-        except Exception as error:
+        except FAILURES as error:
             self._error_if_writable(error)
             return rejected(error)
         write = _Write(chunk, size, JsPromise(loop=asyncio.get_running_loop()))
@@ -266,7 +266,7 @@ class WritableStream(JsInstance, js_name="WritableStream"):
         try:
             if self._sink.write is not None:
                 await call(self._sink.write, write.chunk, self._controller)
-        except Exception as error:
+        except FAILURES as error:
             self._queue.popleft()
             self._queued -= write.size
             if not write.done.done():
@@ -286,7 +286,7 @@ class WritableStream(JsInstance, js_name="WritableStream"):
         try:
             if self._sink.close is not None:
                 await call(self._sink.close)
-        except Exception as error:
+        except FAILURES as error:
             if not closing.done():
                 closing.set_exception(error)
             if self._aborted is not None and not self._aborted.done():
@@ -322,7 +322,7 @@ class WritableStream(JsInstance, js_name="WritableStream"):
             try:
                 if abort is not None:
                     await call(abort, self._abort_reason)
-            except Exception as failure:
+            except FAILURES as failure:
                 aborted.set_exception(failure)
             else:
                 aborted.set_result(None)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from .client import OwnerLost, OwnerRefused, RemoteAccess
+from .pace import next_step
 
 __all__ = ["Access", "OwnerLost", "OwnerRefused", "open_state"]
 
-_STEP_SECONDS: Final = 0.02
 _NOTICE_SECONDS: Final = 1.0
 
 
@@ -65,4 +65,4 @@ def open_state(
                 noticed = True
                 who = f"process {held.holder['pid']}" if "pid" in held.holder else "another process"
                 notice(f"Waiting for {who}, which uses {root} at the moment.")
-            time.sleep(_STEP_SECONDS)
+            time.sleep(next_step(waited))

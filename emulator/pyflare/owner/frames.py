@@ -74,6 +74,15 @@ class Connection:
         except OSError:
             return
 
+    @property
+    def at_end(self) -> bool:
+        """Whether the peer is known to be gone."""
+        return self._reader.at_eof() or self._writer.transport.is_closing()
+
+    def abort(self) -> None:
+        """Close the connection at once."""
+        self._writer.transport.abort()
+
     async def close(self) -> None:
         """Close the connection; what has been sent still arrives."""
         self._writer.close()

@@ -12,7 +12,7 @@ from pyflare_bindings.registry import BindingRegistry
 from pyflare_bindings.storage.errors import StateError
 
 from .client import OwnerRefused
-from .operations import Answer, Body, Refusal, nothing, run
+from .operations import Body, Refusal, nothing, run
 
 __all__ = ["LocalAccess"]
 
@@ -25,10 +25,11 @@ class LocalAccess:
     """
 
     def __init__(self, root: Path) -> None:
-        self._state = StateDirectory(root, private_parent=root.parent.name == ".pyflare")
+        self._state = StateDirectory(root, private_parent=root.parent.name == ".pyflare", busy=True)
         self._state.open()
         self._runner = asyncio.Runner()
         self._registry = BindingRegistry(root)
+        self._open_body: Body | None = None
 
     def call(self, operation: str, /, body: Iterable[bytes] | None = None, **arguments: Any) -> Any:
         """Do an operation and give its value."""
@@ -41,19 +42,19 @@ class LocalAccess:
         self, operation: str, /, body: Iterable[bytes] | None = None, **arguments: Any
     ) -> tuple[Any, Iterator[bytes]]:
         """Do an operation and give its value and the pieces of its body."""
-        given = nothing() if body is None else _pieces(body)
+        given = nothing() if body is None else _sent(body)
         try:
             answer = self._runner.run(run(operation, self._registry, arguments, given))
         except Refusal as error:
             raise OwnerRefused(str(error), error.statement) from error
-        return answer.value, self._body(answer)
+        self._open_body = answer.body
+        return answer.value, self._pieces()
 
-    def _body(self, answer: Answer) -> Iterator[bytes]:
-        if answer.body is None:
-            return
-        while True:
+    def _pieces(self) -> Iterator[bytes]:
+        body = self._open_body
+        while body is not None:
             try:
-                piece = self._runner.run(_next(answer.body))
+                piece = self._runner.run(_next(body))
             except StateError as error:
                 raise OwnerRefused(str(error)) from error
             if piece is None:
@@ -63,13 +64,19 @@ class LocalAccess:
     def close(self) -> None:
         """Close every file and give the directory back."""
         try:
-            self._runner.run(self._registry.close())
+            self._runner.run(self._end())
         finally:
             self._runner.close()
             self._state.close()
 
+    async def _end(self) -> None:
+        close = getattr(self._open_body, "aclose", None)
+        if close is not None:
+            await close()
+        await self._registry.close()
 
-async def _pieces(body: Iterable[bytes]) -> AsyncIterator[bytes]:
+
+async def _sent(body: Iterable[bytes]) -> AsyncIterator[bytes]:
     for piece in body:
         yield piece
         await asyncio.sleep(0)

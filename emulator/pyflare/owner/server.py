@@ -46,7 +46,8 @@ class OwnerServer:
     """Serves other processes of this user from the moment the owners are open: a background service.
 
     Args: ``lease`` of the state directory; ``registry`` of its owners; ``report`` is told of failures that are not the
-    client's fault; ``joining`` runs a session that brings its own worker, None when this process takes none in.
+    client's fault; ``joining`` runs a session that brings its own worker, None when this process takes none in;
+    ``give_way`` is then called when such a session should own the directory instead.
     """
 
     def __init__(
@@ -55,11 +56,13 @@ class OwnerServer:
         registry: BindingRegistry,
         report: Callable[[BaseException], None],
         joining: Joining | None = None,
+        give_way: Callable[[], None] | None = None,
     ) -> None:
         self._lease = lease
         self._registry = registry
         self._report = report
         self.joining = joining
+        self._give_way = give_way
         self._identity = identity()
         self._socket: OwnerSocket | None = None
         self._accepting: asyncio.Task[None] | None = None
@@ -136,6 +139,10 @@ class OwnerServer:
                 await connection.send(json_frame({**self._identity, "refused": refusal}))
                 return
             await connection.send(json_frame(self._identity))
+            if hello.get("purpose") == "session" and self.joining is None:
+                if self._give_way is not None:
+                    self._give_way()
+                return
             if hello.get("purpose") == "session" and self.joining is not None:
                 _name_task(_IDLE)
                 await self.joining(hello, sockets, connection)
@@ -163,9 +170,11 @@ class OwnerServer:
                 f"The state directory is in use by process {pid}, which runs another version of pyflare "
                 f"(protocol {VERSION}; here {hello.get('protocol')}). Stop it, or use the same version."
             )
-        if hello.get("purpose") != "session":
+        if hello.get("purpose") == "operations":
             return None
-        if self.joining is None:
+        if hello.get("purpose") == "session" and self.joining is None:
+            if self._give_way is not None:
+                return None
             return (
                 f"The state directory is in use by process {pid}, which takes in no further Workers. Stop it, or "
                 "choose another directory with --persist-to."
@@ -174,7 +183,7 @@ class OwnerServer:
         if difference is None:
             return None
         return (
-            f"The state directory is in use by process {pid}, and this Worker cannot run there: {difference}. "
+            f"The state directory is in use by process {pid}, and cannot be shared with this one: {difference}. "
             "Start both from the same environment, or choose another directory with --persist-to."
         )
 

@@ -48,6 +48,7 @@ class Marks:
     """
 
     __slots__ = (
+        "_closed",
         "_warn",
         "acknowledged",
         "all_acknowledged",
@@ -58,6 +59,7 @@ class Marks:
 
     def __init__(self, warn: Callable[[str], None]) -> None:
         self._warn = warn
+        self._closed = False
         self.acknowledged: dict[str, None] = {}
         #: id -> its own delay in seconds, None where it has none.
         self.retried: dict[str, int | None] = {}
@@ -65,8 +67,12 @@ class Marks:
         self.all_retried = False
         self.batch_delay: int | None = None
 
+    def close(self) -> None:
+        """Later calls have no effect: the handler was stopped."""
+        self._closed = True
+
     def ack(self, id: str) -> None:
-        if self.all_acknowledged:
+        if self._is_stopped("ack()") or self.all_acknowledged:
             return
         if self.all_retried:
             self._too_late("ack()", "retryAll()", id)
@@ -76,6 +82,8 @@ class Marks:
             self.acknowledged[id] = None
 
     def retry(self, id: str, delay: int | None) -> None:
+        if self._is_stopped("retry()"):
+            return
         if self.all_acknowledged:
             self._too_late("retry()", "ackAll()", id)
         elif id in self.acknowledged:
@@ -84,12 +92,16 @@ class Marks:
             self.retried[id] = self.retried.get(id) if delay is None else delay
 
     def ack_all(self) -> None:
+        if self._is_stopped("ackAll()"):
+            return
         if self.all_retried:
             self._too_late("ackAll()", "retryAll()")
         else:
             self.all_acknowledged = True
 
     def retry_all(self, delay: int | None) -> None:
+        if self._is_stopped("retryAll()"):
+            return
         if self.all_acknowledged:
             self._too_late("retryAll()", "ackAll()")
             return
@@ -113,6 +125,13 @@ class Marks:
             elif not self.all_acknowledged and (self.all_retried or failed):
                 again[id] = shared
         return again
+
+    def _is_stopped(self, call: str) -> bool:
+        if self._closed:
+            self._warn(
+                f"Received a call to {call} after the handler was stopped for its time limit. It has no effect."
+            )
+        return self._closed
 
     def _too_late(self, call: str, earlier: str, id: str | None = None) -> None:
         if id is None:

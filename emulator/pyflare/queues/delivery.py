@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from pyflare.env.queue import shown_metrics
+from pyflare.js.callbacks import supervise
 from pyflare.js.value import JsObject
 from pyflare_bindings.clock import Clock
 from pyflare_bindings.queues import Lease, LeasedMessage, Queue, Settled
@@ -18,6 +20,8 @@ __all__ = ["LEASE_SECONDS", "ConsumerLog", "deliver"]
 
 #: How long a handler may take, in wall time: https://developers.cloudflare.com/queues/platform/limits/
 _HANDLER_SECONDS: Final = 15 * 60.0
+#: How long one that has been told to stop may take to end.
+_ENDING_SECONDS: Final = 20.0
 #: A lease outlives its handler.
 LEASE_SECONDS: Final = _HANDLER_SECONDS + 60.0
 
@@ -54,7 +58,7 @@ async def deliver(
     marks = Marks(lambda text: log.console(worker.name, "warn", text))
     batch = MessageBatch._make(queue.name, lease.messages, marks, lambda: _metadata(queue, lease))
     try:
-        succeeded = await _run_in_time(worker, batch, clock, log)
+        succeeded = await _run_in_time(worker, batch, marks, clock, log)
     except asyncio.CancelledError:
         done = [each.number for each in lease.messages if each.id in marks.acknowledged]
         await queue.release(lease, done)
@@ -76,31 +80,84 @@ async def deliver(
 
 
 async def _run_in_time(
-    worker: ConsumingWorker, batch: MessageBatch, clock: Clock, log: ConsumerLog
+    worker: ConsumingWorker, batch: MessageBatch, marks: Marks, clock: Clock, log: ConsumerLog
 ) -> bool:
+    """Whether the handler succeeded. It is told to stop when its time is up, and given up when it does not."""
+    where = f'queue "{batch.queue}"'
+
     def report(error: BaseException) -> None:
-        log.uncaught(worker.name, error, where=f'queue "{batch.queue}"')
+        log.uncaught(worker.name, error, where=where)
 
     handler = asyncio.ensure_future(run_queue_event(worker, batch, report))
-    timer = clock.call_later(_HANDLER_SECONDS, handler.cancel)
+    limit = _Limit(clock, handler, marks)
     try:
-        await asyncio.wait([handler])
+        await asyncio.wait([handler, limit.given_up], return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
         handler.cancel()
         await asyncio.wait([handler], timeout=1)
         raise
     finally:
-        timer.cancel()
+        limit.end()
+    if limit.passed:
+        # What it has made of the cancellation, a return among it, says nothing of its messages.
+        log.error(
+            f"[{worker.name}] The handler of {where} was stopped: it took longer than"
+            f" {_HANDLER_SECONDS / 60:.0f} minutes."
+        )
+        if not handler.done():
+            log.error(
+                f"[{worker.name}] The handler of {where} goes on all the same, since it catches CancelledError. Its"
+                " messages are retried without it; raise the exception again."
+            )
+        supervise(_reported(handler, report))
+        return False
     if handler.cancelled():
         log.error(
-            f'[{worker.name}] The handler of queue "{batch.queue}" was stopped: it took longer than'
-            f" {_HANDLER_SECONDS / 60:.0f} minutes."
+            f"[{worker.name}] The handler of {where} was cancelled before it ended, and not by its time limit."
         )
         return False
     if (error := handler.exception()) is not None:
         report(error)
         return False
     return handler.result()
+
+
+class _Limit:
+    """Stops a handler whose time is up: its marks count no more, then it has a while to end by itself."""
+
+    __slots__ = ("_clock", "_handler", "_marks", "_timer", "given_up", "passed")
+
+    def __init__(self, clock: Clock, handler: asyncio.Future[bool], marks: Marks) -> None:
+        self._clock = clock
+        self._handler = handler
+        self._marks = marks
+        self.passed = False
+        self.given_up: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._timer = clock.call_later(_HANDLER_SECONDS, self._stop)
+
+    def _stop(self) -> None:
+        if self._handler.done():
+            return
+        self.passed = True
+        self._marks.close()
+        self._handler.cancel()
+        self._timer = self._clock.call_later(_ENDING_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        if not self.given_up.done():
+            self.given_up.set_result(None)
+
+    def end(self) -> None:
+        self._timer.cancel()
+        self.given_up.cancel()
+
+
+async def _reported(
+    handler: asyncio.Future[bool], report: Callable[[BaseException], None]
+) -> None:
+    await asyncio.wait([handler])
+    if not handler.cancelled() and (error := handler.exception()) is not None:
+        report(error)
 
 
 def _metadata(queue: Queue, lease: Lease) -> JsObject:

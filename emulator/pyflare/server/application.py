@@ -12,11 +12,13 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
+from pyflare.js.callbacks import FAILURES
 from pyflare.js.error import TypeError_
 from pyflare.js.from_python import to_js
-from pyflare.js.promise import rest_of
 from pyflare.js.request import Request
 from pyflare.js.value import JsObject
+from pyflare.workers.exits import readable
+from pyflare.workers.suspend import can_run_sync
 
 from .body import RequestBody
 from .cf import cf_properties
@@ -27,6 +29,7 @@ from .inbound import BadRequest, Inbound, Upstream, inbound_path, read_scope
 from .local import PREFIX, Guard, health, local_endpoint
 from .log import LogSink
 from .outbound import (
+    ERROR_RESPONSE,
     NULL_BODY,
     REASONS,
     ResponseAborted,
@@ -37,6 +40,7 @@ from .outbound import (
     settle,
     start_message,
 )
+from .self_cancelling import is_cancelled, rest_of
 
 if TYPE_CHECKING:
     from pyflare.assets.site import Site
@@ -109,7 +113,8 @@ class Application:
         self._upstreams = dict(upstreams or {})
         self._guard = guard or Guard()
         self._endpoints = {**self._always, **(endpoints or {})}
-        self._sites = dict(sites or {})
+        # Not a copy: a worker whose configuration is broken has no assets from that moment on.
+        self._sites = {} if sites is None else sites
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -163,18 +168,24 @@ class Application:
             )
             body.request = request
             response = await worker.fetch(request)
-            status, reason, headers, payload = response.take_payload()
+            status, reason, headers, payload = response.take_payload(as_sent=True)
             headers, payload = settle(
                 headers, payload, method=method, automatic=response.encodeBody == "automatic"
             )
-        except GeneratorExit:
-            raise
         except BaseException as error:
+            error = readable(error)
+            # Outside a carrier this coroutine is being closed; in one, the worker itself has raised it.
+            if isinstance(error, GeneratorExit) and not can_run_sync():
+                raise
             # sys.exit() in a handler, or awaiting a task that the worker itself has cancelled, is an error of the
             # worker: neither the end of the server nor the end of this task.
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             await self._fail(error, worker, scope, send, inbound, body, began)
+            return
+        if status == 0:
+            failure = TypeError_(ERROR_RESPONSE)
+            await self._fail(failure, worker, scope, send, inbound, body, began)
             return
         if status < 200:
             await self._refuse_socket(worker, scope, send, inbound, body, began)
@@ -182,6 +193,8 @@ class Application:
         body.started = True
         if upstream is not None:
             headers = mapped_outward(headers, upstream, inbound.host)
+        if scope.get("root_path"):
+            headers = _below_mount(headers, scope, inbound)
         whole = isinstance(payload, bytes) and _sent_whole(
             scope, send, method, status, headers, payload
         )
@@ -218,7 +231,7 @@ class Application:
                 await send(_END)
             else:
                 await send_body(send, payload)
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             if body.disconnected:
                 return
             self._log.uncaught(worker.name, error, where="the response body")
@@ -231,7 +244,7 @@ class Application:
     async def _close(self, payload: Any, worker: Worker) -> None:
         try:
             await payload.aclose()
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             self._log.uncaught(worker.name, error, where="cancelling the response body")
 
     async def _fail(
@@ -247,7 +260,7 @@ class Application:
         if body.disconnected:
             self._log.debug(f"After the client disconnected: {type(error).__name__}")
             return
-        self._log.uncaught(worker.name, error)
+        error = self._told(worker, error)
         # Whoever asks from this process wants the exception itself.
         failed = scope.get("pyflare.failed")
         if failed is not None:
@@ -261,6 +274,19 @@ class Application:
         body.started = True
         body.finish()
         await send_text(send, status, "" if method == "HEAD" else text, content_type)
+
+    def _told(self, worker: Worker, error: BaseException) -> BaseException:
+        """Log what left a worker. Gives it, or what can be said of it where it cannot be read itself."""
+        try:
+            self._log.uncaught(worker.name, error)
+            return error
+        except Exception as failure:
+            told = RuntimeError(
+                f"an exception of the class {type(error).__name__!r} left the Worker; reading it raised "
+                f"{type(failure).__name__}"
+            )
+            self._log.uncaught(worker.name, told)
+            return told
 
     def _cf_of(self, scope: Scope, inbound: Inbound) -> Any:
         given = scope.get("pyflare.cf")
@@ -277,7 +303,7 @@ class Application:
         at_once = body.length != -1 and not self._direct
         self._disconnects.watch(body, task, at_once=at_once)
         try:
-            await rest_of(handling, waiting)
+            await rest_of(handling, waiting, task)
         except asyncio.CancelledError:
             if not body.cancelled or task.cancelling() > 1:
                 raise
@@ -383,7 +409,7 @@ def _sent_whole(
     return respond is not None and respond(send, status, headers, payload)
 
 
-def _is_cancelled() -> bool:
-    """Whether somebody has asked for the end of the running task, as opposed to a cancellation of something in it."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
+def _below_mount(headers: HeaderPairs, scope: Scope, inbound: Inbound) -> HeaderPairs:
+    from .mounted import prefixed
+
+    return prefixed(headers, scope["root_path"], inbound.host)

@@ -32,12 +32,21 @@ async def answered_by_assets(
     method: str = scope["method"]
     query = inbound.url.partition("?")[2]
     asked = Asked.read(method, inbound.url, inbound.path, query, scope["headers"])
+    root_path = scope.get("root_path")
+    if root_path:
+        from .mounted import mount_path
+
+        asked.mount = mount_path(root_path).decode("ascii")
     answer = await site.answer(asked)
     if answer is None:
         return False
     headers = _pairs(answer)
     if upstream is not None:
         headers = mapped_outward(headers, upstream, inbound.host)
+    if root_path:
+        from .mounted import prefixed
+
+        headers = prefixed(headers, root_path, inbound.host)
     body = answer.body
     try:
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})

@@ -36,12 +36,20 @@ class Response(Protocol):
     encodeBody: str
 
     @property
+    def status(self) -> int:
+        """The status; 0 for a network error as a response."""
+        ...
+
+    @property
     def webSocket(self) -> Any:
         """The client's end of a WebSocket, null in other answers."""
         ...
 
-    def take_payload(self) -> tuple[int, str, HeaderPairs, Body]:
-        """Status, status text, lower-case header pairs and body; the response counts as read from here on."""
+    def take_payload(self, *, as_sent: bool = False) -> tuple[int, str, HeaderPairs, Body]:
+        """Status, status text, lower-case header pairs and body; the response counts as read from here on.
+
+        With ``as_sent`` an encoded body that comes from elsewhere is not decoded.
+        """
         ...
 
 

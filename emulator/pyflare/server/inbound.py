@@ -106,6 +106,8 @@ def read_scope(scope: Scope, upstream: Upstream | None) -> Inbound:
             length = None
         elif length == -1:
             length = _length(pair[1])
+    if scope.get("root_path"):
+        headers[:] = _with_prefix(headers, scope["root_path"])
     client = scope.get("client")
     keep((b"cf-connecting-ip", client[0].encode("latin-1") if client else b"127.0.0.1"))
     keep(_ACCEPT_ENCODING)
@@ -125,6 +127,14 @@ def inbound_path(scope: Scope) -> str:
     if root and path.startswith(root):
         return path[len(root) :] or "/"
     return path
+
+
+def _with_prefix(headers: HeaderPairs, root_path: str) -> HeaderPairs:
+    from .mounted import PREFIX_HEADER, mount_path
+
+    kept = [pair for pair in headers if pair[0] != PREFIX_HEADER]
+    prefix = mount_path(root_path)
+    return [*kept, (PREFIX_HEADER, prefix)] if prefix else kept
 
 
 def _length(value: bytes) -> int | None:

@@ -20,6 +20,9 @@ _BEAT_SECONDS: Final = 0.05
 #: The same line is named again after so many seconds at the earliest.
 _QUIET_SECONDS: Final = 10.0
 
+#: Seconds after which a Worker that still holds the loop is named while it does: it may never come back.
+STUCK_SECONDS: Final = 5.0
+
 #: (seconds held, file, line, function)
 Report = Callable[[float, str, int, str], None]
 
@@ -27,11 +30,13 @@ Report = Callable[[float, str, int, str], None]
 class LoopWatch:
     """Watches the running loop from a thread, from :meth:`start` to :meth:`stop`.
 
-    Args: ``report`` is called on the loop, once it is free again.
+    Args: ``report`` is called on the loop, once it is free again; ``stuck``, once for each time the loop is held, from
+    the watching thread when it has not become free for long.
     """
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, stuck: Report | None = None) -> None:
         self._report = report
+        self._stuck = stuck
         self._told: dict[tuple[str, int], float] = {}
         self._beat = monotonic()
         self._timer: asyncio.TimerHandle | None = None
@@ -67,8 +72,14 @@ class LoopWatch:
             if found is None:
                 # Nobody's code: the machine is busy elsewhere, or the emulator is.
                 continue
+            told = self._stuck is None
             while self._beat == beat and not self._stopping.wait(_BEAT_SECONDS):
-                pass
+                held = monotonic() - beat
+                if not told and held >= STUCK_SECONDS:
+                    told = True
+                    place = _user_frame(sys._current_frames().get(thread)) or found
+                    assert self._stuck is not None
+                    self._stuck(held, *place)
             if not self._stopping.is_set():
                 loop.call_soon_threadsafe(self._tell, monotonic() - beat, *found)
 

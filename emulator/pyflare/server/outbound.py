@@ -12,6 +12,7 @@ from .inbound import Upstream
 from .routes import host_name
 
 __all__ = [
+    "ERROR_RESPONSE",
     "NULL_BODY",
     "REASONS",
     "ResponseAborted",
@@ -41,6 +42,10 @@ _SERVER_HEADERS: Final = frozenset(
 )
 _UNUSUAL: Final = _SERVER_HEADERS | {b"content-encoding"}
 _SLICE = 1 << 18
+#: What becomes of a ``Response.error()`` that a worker answers with.
+ERROR_RESPONSE: Final = (
+    "Return value from serve handler must not be an error response (like Response.error())"
+)
 #: Statuses that have no body.
 NULL_BODY: Final = frozenset((204, 304))
 
@@ -60,7 +65,7 @@ def settle(
     if not unusual:
         return headers, body
     # A HEAD answer has no body to measure: the worker may say how long the GET answer would be.
-    kept = b"content-length" if method == "HEAD" and body is None else b""
+    kept = b"content-length" if method == "HEAD" and not _known_length(body) else b""
     headers = [pair for pair in headers if pair[0] == kept or pair[0] not in _SERVER_HEADERS]
     if automatic and b"content-encoding" in unusual:
         from .encoding import encode
@@ -73,7 +78,7 @@ def start_message(method: str, status: int, headers: HeaderPairs, body: Body) ->
     """The ``http.response.start`` message, with ``Content-Length`` where the length is known."""
     if status not in NULL_BODY:
         length = _known_length(body)
-        if length is not None and (body is not None or method != "HEAD"):
+        if length is not None and (length or method != "HEAD"):
             headers = [*headers, (b"content-length", b"%d" % length)]
     return {"type": "http.response.start", "status": status, "headers": headers}
 

@@ -25,6 +25,7 @@ class OwnLoop:
         self._factory = factory
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._stopping = False
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and wait for it; a caller that is cancelled cancels it."""
@@ -53,34 +54,54 @@ class OwnLoop:
 
         await self.run(on_loop())
 
+    def is_running_here(self) -> bool:
+        """Whether the calling code runs on this loop."""
+        try:
+            return asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            return False
+
     def stop(self) -> None:
         """End the loop and the thread. Harmless when it never ran."""
         if self._loop is None or self._thread is None:
             return
+        self._stopping = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop = self._thread = None
+        self._stopping = False
 
     def _started(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = self._factory()
             # A daemon: a host that forwards no lifespan never stops it, and must still be able to end.
             self._thread = threading.Thread(
-                target=_run, args=(self._loop,), name="pyflare-loop", daemon=True
+                target=self._run, args=(self._loop,), name="pyflare-loop", daemon=True
             )
             self._thread.start()
         return self._loop
 
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        asyncio.set_event_loop(loop)
+        try:
+            while not self._stopping:
+                try:
+                    loop.run_forever()
+                except (SystemExit, KeyboardInterrupt) as error:
+                    # No signal arrives in this thread: somebody's callback wants to end a process that is not its own.
+                    told = {"message": "Exception in a callback", "exception": error}
+                    loop.call_exception_handler(told)
+        finally:
+            _end(loop)
 
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    asyncio.set_event_loop(loop)
+
+def _end(loop: asyncio.AbstractEventLoop) -> None:
     try:
-        loop.run_forever()
-    finally:
         left = asyncio.all_tasks(loop)
         for task in left:
             task.cancel()
         if left:
             loop.run_until_complete(asyncio.wait(left, timeout=1))
         loop.run_until_complete(loop.shutdown_asyncgens())
+    finally:
         loop.close()

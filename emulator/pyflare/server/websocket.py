@@ -10,16 +10,21 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
+from pyflare.js.callbacks import FAILURES
+from pyflare.js.error import TypeError_
 from pyflare.js.request import Request
 from pyflare.js.websocket import WebSocket
 from pyflare.js.websocket_bridge import bridge
 from pyflare.js.websocket_channel import ChannelEnd, ConnectionLost
+from pyflare.workers.exits import readable
+from pyflare.workers.suspend import can_run_sync
 
 from .contracts import Body, HeaderPairs, Receive, Response, Scope, Send, Worker
 from .error_response import error_response
 from .inbound import BadRequest, Inbound, Upstream, read_scope
 from .log import LogSink
 from .outbound import (
+    ERROR_RESPONSE,
     REASONS,
     ResponseAborted,
     mapped_outward,
@@ -105,9 +110,11 @@ class WebSocketExchange:
     async def _event(self, request: Request) -> None:
         try:
             self._outcome.set_result(await self._worker.fetch(request))
-        except GeneratorExit:
-            raise
         except BaseException as error:
+            error = readable(error)
+            # Outside a carrier this coroutine is being closed; in one, the worker itself has raised it.
+            if isinstance(error, GeneratorExit) and not can_run_sync():
+                raise
             # sys.exit() in a handler, or awaiting a task that the worker itself has cancelled, is the worker's error.
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
@@ -129,10 +136,13 @@ class WebSocketExchange:
         if isinstance(response, BaseException):
             await self._fail(response)
             return
+        if response.status == 0:
+            await self._fail(TypeError_(ERROR_RESPONSE))
+            return
         try:
             socket = response.webSocket
             end = socket.give_away() if isinstance(socket, WebSocket) else None
-            status, reason, headers, payload = response.take_payload()
+            status, reason, headers, payload = response.take_payload(as_sent=True)
         except Exception as error:
             await self._fail(error)
             return
@@ -141,6 +151,10 @@ class WebSocketExchange:
         )
         if self._upstream is not None:
             headers = mapped_outward(headers, self._upstream, self._inbound.host)
+        if self._scope.get("root_path"):
+            from .mounted import prefixed
+
+            headers = prefixed(headers, self._scope["root_path"], self._inbound.host)
         self._report(status, reason)
         if end is None:
             await self._refuse(status, headers, payload)
@@ -170,13 +184,16 @@ class WebSocketExchange:
             return
         try:
             await send_body(send, payload)
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             self._log.uncaught(self._worker.name, error, where="the response body")
             raise ResponseAborted(f"the response body of {self._worker.name!r} failed") from error
         finally:
             await payload.aclose()  # type: ignore[attr-defined]
 
     async def _fail(self, error: BaseException) -> None:
+        failed = self._scope.get("pyflare.failed")
+        if failed is not None:
+            failed(error)
         self._log.uncaught(self._worker.name, error)
         content_type, text = error_response(
             error, self._scope, self._inbound.url, pretty=self._pretty

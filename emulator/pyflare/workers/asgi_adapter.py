@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, Final, TypeAlias
 from urllib.parse import unquote
 
+from pyflare.js.callbacks import FAILURES
 from pyflare.js.headers import HeaderPairs, Headers
 from pyflare.js.request import Request
 from pyflare.js.response import Response
@@ -130,7 +131,7 @@ class _Exchange:
         # Nothing else has to hold on to the tasks: what each waits for belongs to the other, or to the handler.
         self._loop.create_task(self._lifespan.run())
 
-    def _started(self, failure: Exception | None) -> None:
+    def _started(self, failure: BaseException | None) -> None:
         if self.outcome.done():
             # The handler was cancelled meanwhile.
             self._lifespan.stop(lambda _: None)
@@ -150,7 +151,7 @@ class _Exchange:
             await self._app(self._scope(), self._receive, self._send)
             if self._response is None:
                 raise RuntimeError("The application did not generate a response")
-        except Exception as error:
+        except FAILURES as error:
             self._failed(error)
         except BaseException:
             self.outcome.cancel()
@@ -164,7 +165,7 @@ class _Exchange:
                 {"body": chunk.to_bytes(), "more_body": True, "type": "http.request"}
             )
 
-    def _failed(self, error: Exception) -> None:
+    def _failed(self, error: BaseException) -> None:
         self._finish()
         if self.outcome.cancelled():
             _logger.debug(
@@ -180,7 +181,7 @@ class _Exchange:
             # Not awaited: it is over only when what is queued has been read, which may never be.
             self._sdk.run_in_background(self._sdk.close_stream_quietly(self._writer))
 
-    def _over(self, failure: Exception | None) -> None:
+    def _over(self, failure: BaseException | None) -> None:
         """The lifespan has ended too."""
         if self._rest is not None:
             if failure is None:

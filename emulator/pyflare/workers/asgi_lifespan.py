@@ -10,9 +10,11 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
+from pyflare.js.callbacks import FAILURES
+
 __all__ = ["Lifespan"]
 
-Told: TypeAlias = Callable[[Exception | None], None]
+Told: TypeAlias = Callable[[BaseException | None], None]
 
 _logger: Final = logging.getLogger("asgi")
 
@@ -47,7 +49,7 @@ class Lifespan:
         self._end: asyncio.Future[None] | None = None
         self._told = False
         self._stopped = False
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
         self.state: dict[str, Any] = {}
 
     async def run(self) -> None:
@@ -55,7 +57,7 @@ class Lifespan:
         scope = {"asgi": self._asgi, "state": self.state, "type": "lifespan"}
         try:
             await self._app(scope, self._receive, self._send)
-        except Exception as error:
+        except FAILURES as error:
             if self._on_start is not None:
                 # Raising before it is asked is how an application says that it has no lifespan.
                 _logger.debug("The ASGI application has no lifespan.", exc_info=error)
@@ -83,12 +85,12 @@ class Lifespan:
             self._end = asyncio.get_running_loop().create_future()
         return self._end
 
-    def _started(self, failure: Exception | None) -> None:
+    def _started(self, failure: BaseException | None) -> None:
         if self._on_start is not None:
             on_start, self._on_start = self._on_start, None
             on_start(failure)
 
-    def _over(self, failure: Exception | None) -> None:
+    def _over(self, failure: BaseException | None) -> None:
         if self._stopped:
             return
         self._stopped = True

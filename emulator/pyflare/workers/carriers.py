@@ -16,6 +16,7 @@ import greenlet as greenlets  # type: ignore[import-untyped]
 from greenlet import getcurrent
 
 from pyflare.workers.current import WorkerScope, current
+from pyflare.workers.exits import EXITS, WorkerExit
 from pyflare.workers.input_gate import Turns, current_section, guard
 from pyflare.workers.suspend import RAISED, RETURNED, SUSPENDED, Carrier
 
@@ -41,6 +42,7 @@ class CarrierPool:
         self._suspended: set[Carrier] = set()
         self._callbacks: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._contains_exits = True
         self._users = 0
         self._factory_before: Any = None
 
@@ -56,6 +58,9 @@ class CarrierPool:
         pool = owner if isinstance(owner, CarrierPool) else cls(isolation)
         if pool._users == 0:
             pool._loop = loop
+            pool._contains_exits = isinstance(loop, asyncio.BaseEventLoop) or hasattr(
+                loop, "contains_exits"
+            )
             pool._factory_before = loop.get_task_factory()
             loop.set_task_factory(pool.task_factory)
         pool._users += 1
@@ -81,13 +86,18 @@ class CarrierPool:
 
     @types.coroutine
     def drive(
-        self, coroutine: Coroutine[Any, Any, T], context: Context | None = None
+        self,
+        coroutine: Coroutine[Any, Any, T],
+        context: Context | None = None,
+        *,
+        keeps_exits: bool = False,
     ) -> Generator[Any, Any, T]:
         """Awaits `coroutine` in the current task, with every step on a carrier.
 
         With `context`, a worker's event context, the steps run in it and with that worker's
         modules installed; the caller's modules are back whenever this returns or yields. Returns
-        and raises what the coroutine does. Cancellation reaches code that waits in `run_sync`.
+        and raises what the coroutine does; with `keeps_exits`, WorkerExit for an exit. Cancellation
+        reaches code that waits in `run_sync`.
         """
         isolation = self.isolation
         space = caller = None
@@ -135,6 +145,11 @@ class CarrierPool:
                 if outcome == RETURNED:
                     return value  # type: ignore[no-any-return]
                 if outcome == RAISED:
+                    if keeps_exits and isinstance(value, EXITS):
+                        value = WorkerExit(value)
+                    elif isinstance(value, GeneratorExit):
+                        # Nobody has closed the coroutine: whoever awaits it must not take it for that.
+                        value = _stray_exit(value)
                     try:
                         raise value
                     finally:
@@ -146,7 +161,7 @@ class CarrierPool:
                 self._abandon(coroutine, carrier)
                 raise
             except BaseException as error:
-                argument = error
+                argument = error.original if type(error) is WorkerExit else error
                 step = coroutine.throw
             value = None
 
@@ -165,7 +180,7 @@ class CarrierPool:
         if scope is None:
             return asyncio.Task(coroutine, loop=loop, **options)
         section = current_section.get() if context is None else context.get(current_section)
-        steps: Any = self.drive(coroutine)  # type: ignore[arg-type]
+        steps: Any = self.drive(coroutine, keeps_exits=not self._contains_exits)  # type: ignore[arg-type]
         if section is not None:
             steps = guard(Turns(section), steps, coroutine)  # type: ignore[arg-type]
         driven: Any = DrivenCoroutine(steps, coroutine)  # type: ignore[arg-type]
@@ -285,6 +300,11 @@ class DrivenCoroutine:
 
 
 Coroutine.register(DrivenCoroutine)
+
+
+def _stray_exit(error: GeneratorExit) -> RuntimeError:
+    stray = RuntimeError("GeneratorExit was raised outside of a generator")
+    return stray.with_traceback(error.__traceback__)
 
 
 async def _call(callback: Callable[..., object], arguments: tuple[object, ...]) -> None:

@@ -19,7 +19,7 @@ class ContextModule(ModuleType):
 
     A missing name raises AttributeError, which `from js import name` turns into ImportError.
     `resolve`, if given, makes shared values when they are first asked for; it raises AttributeError
-    for a name that it does not know.
+    for a name that it does not know; `listed` gives the names that it knows, for `dir` and `import *`.
     """
 
     def __init__(
@@ -28,12 +28,14 @@ class ContextModule(ModuleType):
         shared: Mapping[str, object] | None = None,
         *,
         resolve: Callable[[str], object] | None = None,
+        listed: Callable[[], Iterable[str]] | None = None,
         uncached: Collection[str] = (),
     ) -> None:
         super().__init__(name)
         own = self.__dict__
         own["_uncached"] = frozenset(uncached)
         own["_resolve"] = resolve
+        own["_listed"] = listed
         own["_overridden"] = set()
         own["_behind"] = {}
         # Shared names sit in the module's dictionary, where the interpreter finds them without
@@ -42,6 +44,8 @@ class ContextModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         own = self.__dict__
+        if name == "__all__" and own["_listed"] is not None:
+            return self.__dir__()
         scope = current.get()
         if scope is not None:
             namespace = scope.namespaces.get(own["__name__"])
@@ -77,9 +81,11 @@ class ContextModule(ModuleType):
             return
         delattr(namespace, name)
 
-    def __dir__(self) -> Iterable[str]:
+    def __dir__(self) -> list[str]:
         names = {name for name in self.__dict__ if not name.startswith("_")}
         names.update(self.__dict__["_behind"])
+        if (listed := self.__dict__["_listed"]) is not None:
+            names.update(listed())
         namespace = self._namespace("")
         if namespace is not None:
             names.update(dir(namespace))

@@ -24,6 +24,8 @@ from pyflare.workers.space import PRIVATE_PACKAGES, IsolationError, Space
 
 __all__ = ["PRIVATE_PACKAGES", "Isolation", "IsolationError", "Space", "switch"]
 
+_NO_VARIABLES: Mapping[str, object] = {}
+
 
 class Isolation:
     """Decides whose private modules are in `sys.modules`. One for a process: see `of_process`.
@@ -179,6 +181,14 @@ class Isolation:
         dropped = dict(space.modules)
         space.modules.clear()
         for name, module in list(sys.modules.items()):
+            # This sees all modules of the process, which are nobody's but for a few.
+            spec = getattr(module, "__dict__", _NO_VARIABLES).get("__spec__")
+            if getattr(spec, "loader_state", None) is None and (
+                dropped.get(name) is not module
+                if self.swapping
+                else name.partition(".")[0] not in space.names
+            ):
+                continue
             if self._is_private_to(space, name, module, dropped):
                 dropped[name] = sys.modules.pop(name)
         self._module_count = len(sys.modules)

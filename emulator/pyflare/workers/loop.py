@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.workers.borrowed_loop import inline_run_in_executor, waiting_run_until_complete
 from pyflare.workers.current import current
+from pyflare.workers.exits import contained_run_forever, not_by_workers, report_failure
 from pyflare.workers.finder import space_of_globals
 from pyflare.workers.isolation import Isolation
 
@@ -29,7 +30,12 @@ class SwitchingHandle(asyncio.Handle):
                 isolation.switch(scope.space)
         elif isolation.host.modules:
             isolation.switch(isolation.host)
-        _run_callback(self)
+        # The same as the inherited method, without its frame.
+        try:
+            self._context.run(self._callback, *self._args)
+        except BaseException as error:
+            report_failure(self, error, scope)
+        self = None
 
 
 class SwitchingTimerHandle(asyncio.TimerHandle):
@@ -38,9 +44,6 @@ class SwitchingTimerHandle(asyncio.TimerHandle):
     __slots__ = ()
 
     _run = SwitchingHandle._run
-
-
-_run_callback: Callable[[Any], None] = asyncio.Handle._run
 
 
 class SwitchingLoop(asyncio.SelectorEventLoop):
@@ -123,6 +126,10 @@ def _adaptions_of(loop_class: Any) -> dict[str, Any]:
     return {
         "run_until_complete": waiting_run_until_complete(loop_class.run_until_complete),
         "run_in_executor": inline_run_in_executor(loop_class.run_in_executor),
+        "run_forever": contained_run_forever(loop_class.run_forever),
+        "stop": not_by_workers("stop")(loop_class.stop),
+        "close": not_by_workers("close")(loop_class.close),
+        "contains_exits": True,
         "_asyncgen_finalizer_hook": _finalizer_hook(loop_class._asyncgen_finalizer_hook),
     }
 

@@ -52,10 +52,14 @@ def shadowed_files(folder: Path) -> dict[str, str]:
     for name, file in module_files(folder).items():
         if may_be_module(name):
             continue
-        other = "pyflare's own package" if name in RESERVED else "the standard library's module"
+        if name in RESERVED:
+            why = (
+                f"pyflare's own package {name!r}, which comes first here, though not in production"
+            )
+        else:
+            why = f"the standard library's module {name!r}, which comes first, also in production"
         texts[file.name] = (
-            f"{file} is never imported: `import {name}` gives {other} {name!r}, "
-            "which comes first, also in production. Rename the file."
+            f"{file} is never imported: `import {name}` gives {why}. Rename the file."
         )
     return texts
 

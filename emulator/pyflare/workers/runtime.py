@@ -40,11 +40,13 @@ _PYODIDE = (
 
 
 #: These are each worker's own, so that no module may keep them.
-_OF_THE_WORKER = ("globalThis", "self")
+_OF_THE_WORKER = ("globalThis", "self", *js_globals.NODE_NAMES)
 
 
 def _js_module() -> ModuleType:
-    return ContextModule("js", resolve=js_globals.resolve, uncached=_OF_THE_WORKER)
+    return ContextModule(
+        "js", resolve=js_globals.resolve, listed=js_globals.names, uncached=_OF_THE_WORKER
+    )
 
 
 def _pyodide_module(name: str) -> Callable[[], ModuleType]:
@@ -107,8 +109,9 @@ class Runtime:
         added = []
         for definition in definitions:
             scope = WorkerScope(definition.name, definition.space, carriers=self._carriers)
-            scope.context.run(console_sink.set, console(definition.name))
-            worker = Worker(definition, scope, self._carriers, report(definition.name))
+            failed = report(definition.name)
+            scope.context.run(console_sink.set, _Console(console(definition.name), failed))
+            worker = Worker(definition, scope, self._carriers, failed)
             self.workers.append(worker)
             await worker.load()
             added.append(worker)
@@ -148,3 +151,19 @@ class Runtime:
             self.isolation.remove(worker.definition.space)
         self.workers.clear()
         self.uninstall()
+
+
+class _Console:
+    """Where a worker's console output and its errors that nobody caught go."""
+
+    __slots__ = ("_failed", "_write")
+
+    def __init__(self, write: Callable[[str, str], None], failed: FailureReport) -> None:
+        self._write = write
+        self._failed = failed
+
+    def __call__(self, level: str, text: str) -> None:
+        self._write(level, text)
+
+    def uncaught(self, error: BaseException) -> None:
+        self._failed("", error)

@@ -16,6 +16,7 @@ import os
 import sys
 import threading
 import time
+from asyncio.selector_events import BaseSelectorEventLoop
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -31,6 +32,7 @@ from pyflare.workers.borrowed_loop import (
 )
 from pyflare.workers.current import WorkerScope, current
 from pyflare.workers.environ import EnvironOverlay
+from pyflare.workers.exits import contained, not_by_workers
 from pyflare.workers.patches import Patches
 from pyflare.workers.suspend import can_run_sync, run_sync
 from pyflare.workers.third_party import ThirdPartyFinder
@@ -75,6 +77,10 @@ class StandardLibrary:
             replace(module, "to_thread", _to_thread)
         replace(asyncio.BaseEventLoop, "run_until_complete", waiting_run_until_complete)
         replace(asyncio.BaseEventLoop, "run_in_executor", inline_run_in_executor)
+        replace(asyncio.Handle, "_run", contained)
+        for loop_class in (asyncio.BaseEventLoop, BaseSelectorEventLoop):
+            for name in vars(loop_class).keys() & {"stop", "close"}:
+                replace(loop_class, name, not_by_workers(name))
         replace(time, "sleep", _sleep)
         for name in ("c_make_encoder", "_make_iterencode"):
             replace(json.encoder, name, _encoder_of_null)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from greenlet import GreenletExit, getcurrent, greenlet  # type: ignore[import-untyped]
 
 from pyflare.workers.current import current
+from pyflare.workers.exits import readable
 
 if TYPE_CHECKING:
     from pyflare.workers.carriers import CarrierPool
@@ -53,9 +54,10 @@ class Carrier(greenlet):  # type: ignore[misc]
                 value = stop.value
                 self.outcome = RETURNED
             except BaseException as error:
-                if self.closing and isinstance(error, GreenletExit):
+                if self.closing and issubclass(type(error), GreenletExit):
                     return
-                value = error
+                plain = type(error).__getattribute__ is BaseException.__getattribute__
+                value = error if plain else readable(error)
                 self.outcome = RAISED
             # An idle carrier must not keep an event's objects alive, as the arguments of `switch` would be.
             self.value = value

@@ -13,6 +13,7 @@ from pyflare.js.caches import CacheOpener, cache_opener
 from pyflare.js.clock import call_later, wall_time
 from pyflare.js.error import Error, TypeError_
 from pyflare.js.fetch import Send, outbound
+from pyflare.js.globals import node_compat
 from pyflare.js.response import Response
 from pyflare.js.rpc.host import StubHost, stub_host
 from pyflare.js.semantics import Semantics, semantics
@@ -125,6 +126,8 @@ class Worker:
 
             scope.data["exports"] = Exports._make(self)
         scope.context.run(semantics.set, definition.semantics)
+        node = bool(getattr(definition.compat, "nodejs_compat_v2", False))
+        scope.context.run(node_compat.set, node)
         scope.context.run(cache_opener.set, definition.open_cache)
         scope.context.run(outbound.set, definition.outbound)
         clock = definition.clock
@@ -347,10 +350,14 @@ class Worker:
             )
         return note
 
-    async def close(self, grace: float) -> None:
-        """Give background work ``grace`` seconds to end, then stop it and synchronous code that still waits."""
+    async def finish(self, grace: float) -> None:
+        """Close the connections and end background work, each within ``grace`` seconds."""
         await self.connections.end(*STOPPING, grace=grace)
         await self.background.drain(grace)
+
+    async def close(self, grace: float) -> None:
+        """Give background work ``grace`` seconds to end, then stop it and synchronous code that still waits."""
+        await self.finish(grace)
         waiting = self._carriers.waiting(self.scope)
         for task in waiting:
             task.cancel()

@@ -24,6 +24,9 @@ COUNTER = """
             n = (await self.ctx.storage.get("n") or 0) + 1
             await self.ctx.storage.put("n", n)
             return [self.count, n, Thing.built]
+
+        async def look(self):
+            return [self.count, await self.ctx.storage.get("n"), Thing.built]
 """
 
 
@@ -44,6 +47,49 @@ class TestAnotherWorkersClass:
             return await stubs[0].add()
 
         assert run(program, first, second) == [101, 101, 1]
+
+    def test_consumers_and_alarms_reach_the_same_instance_too(self, tmp_path, run):
+        callers = """
+            import time
+
+            class Clock(DurableObject):
+                async def start(self):
+                    await self.ctx.storage.setAlarm(int(time.time() * 1000))
+
+                async def alarm(self):
+                    await self.env.THING.getByName("x").add()
+
+            class Default(WorkerEntrypoint):
+                async def queue(self, batch):
+                    for message in batch.messages:
+                        await self.env.THING.getByName("x").add()
+        """
+        first = write_objects(tmp_path / "a", COUNTER)
+        binding = {"name": "CLOCK", "class_name": "Clock"}
+        second = write_worker(
+            tmp_path / "b",
+            textwrap.dedent(HEAD) + textwrap.dedent(callers),
+            durable_objects={"bindings": [*bound("a")["bindings"], binding]},
+            migrations=[{"tag": "v1", "new_sqlite_classes": ["Clock"]}],
+            queues={
+                "producers": [{"binding": "QUEUE", "queue": "q"}],
+                "consumers": [{"queue": "q", "max_batch_timeout": 0}],
+            },
+        )
+
+        async def program(flare):
+            env = flare.env("b")
+            await asyncio.gather(
+                *(env.THING.getByName("x").add() for _ in range(10)),
+                *(env.QUEUE.send(number) for number in range(10)),
+                *(env.CLOCK.getByName(str(number)).start() for number in range(10)),
+            )
+            async with asyncio.timeout(10):
+                while (answer := await flare.env("a").THING.getByName("x").look())[0] < 30:
+                    await asyncio.sleep(0.02)
+            return answer
+
+        assert run(program, first, second) == [30, 30, 1]
 
     def test_its_code_runs_with_its_own_modules_and_environment(self, tmp_path, run):
         source = """
@@ -202,6 +248,36 @@ class TestStopping:
             return await calls[0]
 
         assert run(program, config) == [1, 1, 1]
+
+    def test_background_work_of_workers_still_reaches_objects(self, tmp_path, run):
+        source = """
+            class Thing(DurableObject):
+                async def put(self):
+                    await self.ctx.storage.put("n", 7)
+
+                async def get(self):
+                    return await self.ctx.storage.get("n")
+
+            class Default(WorkerEntrypoint):
+                async def fetch(self, request):
+                    async def later():
+                        await asyncio.sleep(0.05)
+                        await self.env.THING.getByName("x").put()
+                    await self.env.THING.getByName("x").get()
+                    self.ctx.waitUntil(later())
+                    return Response("")
+        """
+        config = write_objects(tmp_path / "w", source)
+
+        async def first(flare):
+            await request(flare)
+
+        async def second(flare):
+            return await flare.env().THING.getByName("x").get()
+
+        state = tmp_path / "state"
+        run(first, config, persist_to=state)
+        assert run(second, config, persist_to=state) == 7
 
     def test_what_does_not_end_is_stopped(self, tmp_path, run):
         config = write_objects(tmp_path / "w", COUNTER.replace("0.001", "1000"))

@@ -99,9 +99,9 @@ def test_equality_is_identity() -> None:
 
 def test_object_statics() -> None:
     value = JsObject.fromEntries([["b", 1], ["a", 2], [1, 3]])
-    assert list(JsObject.keys(value)) == ["b", "a", "1"]
-    assert list(JsObject.values(value)) == [1, 2, 3]
-    assert [list(pair) for pair in JsObject.entries(value)] == [["b", 1], ["a", 2], ["1", 3]]
+    assert list(JsObject.keys(value)) == ["1", "b", "a"]
+    assert list(JsObject.values(value)) == [3, 1, 2]
+    assert [list(pair) for pair in JsObject.entries(value)] == [["1", 3], ["b", 1], ["a", 2]]
     assert JsObject.hasOwn(value, "b")
     assert JsObject.assign(JsObject.new(), value).a == 2
     assert value.hasOwnProperty("a")

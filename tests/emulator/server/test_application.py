@@ -71,9 +71,20 @@ def test_head_keeps_the_headers_and_drops_the_body(serving: Any) -> None:
     assert (answer.get("content-length"), answer.body) == ("5", b"")
 
 
-def test_head_may_announce_the_length_of_a_body_that_it_does_not_make(serving: Any) -> None:
-    handler = lambda _: Response.new(None, headers={"content-length": "1234"})  # noqa: E731
-    assert answering(serving, handler, method="HEAD").get("content-length") == "1234"
+@pytest.mark.parametrize("body", [None, "", b"", ReadableStream], ids=repr)
+def test_head_may_announce_the_length_of_a_body_that_it_does_not_make(
+    serving: Any, body: Any
+) -> None:
+    def handler(_: Any) -> Response:
+        made = body.new() if body is ReadableStream else body
+        return Response.new(made, headers={"content-length": "1234"})
+
+    assert answering(serving, handler, method="HEAD").all("content-length") == ["1234"]
+
+
+def test_head_announces_the_length_of_the_body_that_it_does_make(serving: Any) -> None:
+    handler = lambda _: Response.new("hello", headers={"content-length": "1234"})  # noqa: E731
+    assert answering(serving, handler, method="HEAD").all("content-length") == ["5"]
 
 
 def test_large_body_arrives_whole(serving: Any) -> None:
@@ -132,7 +143,7 @@ def test_switching_protocols_is_refused_where_nobody_asked(serving: Any) -> None
     class Upgrade:
         encodeBody = "automatic"
 
-        def take_payload(self) -> Any:
+        def take_payload(self, **_: Any) -> Any:
             return 101, "", [], None
 
     answer = answering(serving, lambda _: Upgrade())

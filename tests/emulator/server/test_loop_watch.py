@@ -1,6 +1,7 @@
 """A Worker that holds the event loop is named with file and line."""
 
 import asyncio
+import threading
 from time import monotonic
 from typing import Any
 
@@ -60,3 +61,29 @@ def test_the_same_line_is_not_named_at_every_request(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(loop_watch, "LIMIT_SECONDS", 0.1)
     asyncio.run(run())
     assert len(told) == 1
+
+
+def test_a_line_that_does_not_give_the_loop_back_is_named_while_it_holds_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loop_watch, "STUCK_SECONDS", 0.4)
+    told: list[Any] = []
+    freed = threading.Event()
+
+    def stuck(seconds: float, file: str, line: int, function: str) -> None:
+        told.append((file, function))
+        freed.set()
+
+    async def run() -> bool:
+        watch = LoopWatch(lambda *_: None, stuck)
+        watch.start()
+        came = wait_for(freed)
+        watch.stop()
+        return came
+
+    assert asyncio.run(run())
+    assert told == [(__file__, "wait_for")]
+
+
+def wait_for(event: threading.Event) -> bool:
+    return event.wait(20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import struct
 from typing import Any
 
@@ -223,6 +224,43 @@ class TestFrames:
         assert (opcode, *struct.unpack("!H", payload[:2])) == (CLOSE, code)
         assert heard[0].startswith("Uncaught Error: ")
         assert heard[1] == (1006, "", False)
+
+    def test_who_breaks_the_protocol_and_stays_is_cut_off(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(websocket_wire, "_DROP_SECONDS", 0.01)
+        handler, _ = accepting()
+
+        async def test() -> None:
+            async with hosted(handler) as host:
+                reader, writer, _ = await host.upgraded()
+                writer.write(frame(3, b"a"))
+                assert (await read_frame(reader))[0] == CLOSE
+                assert await reader.read() == b""
+
+        run(test)
+
+    def test_who_breaks_the_protocol_may_finish_sending_for_a_time_only(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(websocket_wire, "_DROP_SECONDS", 0.02)
+        monkeypatch.setattr(websocket_wire, "_CLOSE_SECONDS", 0.1)
+        handler, _ = accepting()
+
+        async def test() -> float:
+            async with hosted(handler) as host:
+                reader, writer, _ = await host.upgraded()
+                writer.write(frame(3, b"a"))
+                began = asyncio.get_running_loop().time()
+                with contextlib.suppress(ConnectionError):
+                    while not reader.at_eof():
+                        writer.write(b"more")
+                        with contextlib.suppress(TimeoutError):
+                            async with asyncio.timeout(0.005):
+                                await reader.read(1)
+                return asyncio.get_running_loop().time() - began
+
+        assert 0.09 <= run(test) < 5
 
     def test_a_message_that_is_too_large(self) -> None:
         head = struct.pack("!BBQ", 0x82, 0xFF, LARGEST_MESSAGE + 1) + b"\1\2\3\4"

@@ -213,6 +213,15 @@ def test_the_standard_library_comes_before_a_workers_file(workers: Any) -> None:
     ]
 
 
+def test_pyflares_own_packages_come_first_here_only(workers: Any) -> None:
+    a = workers.start("a", {"entry.py": "", "pyflare.py": ""})
+
+    assert a.space.warnings() == [
+        f"{a.space.root / 'pyflare.py'} is never imported: `import pyflare` gives pyflare's own package "
+        "'pyflare', which comes first here, though not in production. Rename the file."
+    ]
+
+
 def test_a_main_module_hidden_by_the_standard_library_is_refused(workers: Any) -> None:
     a = workers.make("a", {"calendar.py": ""})
     workers.isolation.add(a.space)

@@ -27,7 +27,7 @@ class DurableObjectId(JsInstance, js_name="DurableObjectId"):
     def name(self) -> str | None:
         return self._name
 
-    def toString(self) -> str:
+    def toString(self, *_: Any) -> str:
         """64 hexadecimal digits."""
         return self._id.hex
 

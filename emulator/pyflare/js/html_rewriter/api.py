@@ -10,7 +10,7 @@ import contextlib
 from typing import Any, Final
 
 from ..body import BODY_USED
-from ..callbacks import CallbackScope
+from ..callbacks import FAILURES, CallbackScope
 from ..error import TypeError_
 from ..mime import MediaType
 from ..readable import ReadableStream
@@ -194,7 +194,7 @@ class RewrittenBody:
                 self._rest = chunk
                 piece = self._next_piece()
             await self._rewriter.write(piece)
-        except Exception as error:
+        except FAILURES as error:
             self._finished = True
             with contextlib.suppress(Exception):
                 await self._chunks.aclose(error)

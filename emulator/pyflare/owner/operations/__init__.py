@@ -62,6 +62,7 @@ OPERATIONS: Final[dict[str, tuple[str, str]]] = {
     "do.list": ("objects", "list_objects"),
     "do.sql": ("objects", "sql"),
     "do.alarms": ("objects", "alarms"),
+    "owner.call": ("owners", "call"),
 }
 
 

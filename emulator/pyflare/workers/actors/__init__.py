@@ -6,7 +6,7 @@ For whoever builds on this:
   an id: ``namespace.actor(id)``. An actor is one *life* of an object: after an eviction or a reset the same id gets
   another one, so keep the id, not the actor. What outlives it (sleeping WebSockets) belongs to the namespace.
   ``namespace.live(id)`` gives the actor only if there is one.
-* An event is delivered with ``await actor.deliver(work)``, where ``work(actor)`` gives an awaitable and finds the
+* An event is delivered with ``await actor.deliver(work)``, where ``work(actor)`` gives a coroutine and finds the
   instance in ``actor.instance``. It runs in the object's own context (its worker is current, ``current_event`` is its
   ``ctx``), by turns of the input gate, in a task of its own as far as its code can see. The object is built first if
   need be. The result, or the exception, is given only when everything that the object has written by then is durable.

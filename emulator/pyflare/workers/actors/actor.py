@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import types
 from asyncio import tasks as asyncio_tasks
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -137,7 +137,7 @@ class Actor:
 
     @types.coroutine
     def deliver(
-        self, work: Callable[[Actor], Awaitable[T]], section: Section | None = None
+        self, work: Callable[[Actor], Coroutine[Any, Any, T]], section: Section | None = None
     ) -> Generator[Any, Any, T]:
         """Deliver an event: see the package's description. With ``section`` it belongs to a critical section.
 
@@ -148,7 +148,7 @@ class Actor:
         gate = self.gate
         loop = asyncio.get_running_loop()
         turns = Turns(gate.root if section is None else section)
-        coroutine: Any = self._event(turns, work)
+        coroutine: Any = self._first_event(turns, work) if self.instance is None else work(self)
         drive: Any = self.namespace.worker.drive
         context = self._context.copy()
         if section is not None:
@@ -198,7 +198,10 @@ class Actor:
         assert self.failure is not None
         return for_caller(self.failure, self._failed_at)
 
-    async def _event(self, turns: Turns, work: Callable[[Actor], Awaitable[T]]) -> T:
+    async def _first_event(
+        self, turns: Turns, work: Callable[[Actor], Coroutine[Any, Any, T]]
+    ) -> T:
+        # Another event that waited may have built the instance.
         if self.instance is None:
             await self._construct(turns)
         return await work(self)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from pyflare.js.callbacks import supervise
 from pyflare.js.deferred import call_depth
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ActorChannel"]
 
-T = TypeVar("T")
-
 
 class ActorChannel:
     """A :class:`pyflare.js.fetcher.Channel` to one object. It names the object, so it outlives every instance."""
@@ -35,36 +34,37 @@ class ActorChannel:
 
     async def fetch(self, request: Request) -> Response:
         """Raises: what the handler raises, or why the object is over, as it crosses."""
-        namespace = self._namespace
-        depth = call_depth.get() + 1
         source = request._source
-
-        async def answer(actor: Actor) -> Response:
-            call_depth.set(depth)
-            return await namespace.answer(actor, request)
-
+        work = partial(_answer, request, call_depth.get() + 1)
         try:
-            return await self._deliver(answer)
+            return await self._namespace.actor(self._id).deliver(work)
+        except Exception as error:
+            failure = crossing(error)
         finally:
             if source is not None:
                 # Nobody will read the rest of the request.
                 cancel = getattr(source, "cancel", None)
                 if cancel is not None:
                     supervise(cancel(None))
+        raise marked(failure, durableObjectId=self._id.hex)
 
     async def call(self, path: tuple[str, ...], arguments: Sequence[Any] | None) -> Any:
         """Raises: what the method raises, or why the object is over, as it crosses."""
-        depth = call_depth.get() + 1
-
-        async def call(actor: Actor) -> Any:
-            call_depth.set(depth)
-            return await actor.namespace.invoke(actor.instance, path, arguments, "object")
-
-        return await self._deliver(call)
-
-    async def _deliver(self, work: Callable[[Actor], Awaitable[T]]) -> T:
+        work = partial(_call, path, arguments, call_depth.get() + 1)
         try:
             return await self._namespace.actor(self._id).deliver(work)
         except Exception as error:
             failure = crossing(error)
         raise marked(failure, durableObjectId=self._id.hex)
+
+
+async def _answer(request: Request, depth: int, actor: Actor) -> Response:
+    call_depth.set(depth)
+    return await actor.namespace.answer(actor, request)
+
+
+async def _call(
+    path: tuple[str, ...], arguments: Sequence[Any] | None, depth: int, actor: Actor
+) -> Any:
+    call_depth.set(depth)
+    return await actor.namespace.invoke(actor.instance, path, arguments, "object")

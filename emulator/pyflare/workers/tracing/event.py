@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from pyflare.js.array import JsArray
-from pyflare.js.callbacks import console_sink
+from pyflare.js.callbacks import FAILURES, console_sink, describe
 from pyflare.js.error import JsException
 from pyflare.js.inspect_value import inspect
 from pyflare.js.json import JSON
@@ -142,7 +142,7 @@ class EventTrace:
         except asyncio.CancelledError:
             self._outcome = "canceled"
             raise
-        except (Exception, SystemExit) as error:
+        except FAILURES as error:
             self.failed(error)
             raise
 
@@ -196,6 +196,14 @@ class _Listener:
 
     def __call__(self, level: str, text: str) -> None:
         self.note(level, text, (text,))
+
+    def uncaught(self, error: BaseException) -> None:
+        self._trace.log("error", describe(error), (describe(error),))
+        uncaught = getattr(self._further, "uncaught", None)
+        if uncaught is None:
+            self._further("error", describe(error))
+        else:
+            uncaught(error)
 
     def note(self, level: str, text: str, args: Sequence[Any]) -> None:
         self._trace.log(level, text, args)

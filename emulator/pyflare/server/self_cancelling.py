@@ -1,0 +1,51 @@
+"""Driving an exchange whose worker cancels the very task that it runs in."""
+
+from __future__ import annotations
+
+import asyncio
+import types
+from collections.abc import Callable, Coroutine, Generator
+from typing import Any
+
+__all__ = ["is_cancelled", "rest_of"]
+
+
+@types.coroutine
+def rest_of(
+    handling: Coroutine[Any, Any, None], waiting: Any, task: asyncio.Task[Any]
+) -> Generator[Any, Any, None]:
+    """Await the rest of an exchange that has run to its first wait.
+
+    A worker that cancels the task it runs in ends its event, not the exchange: that request is taken back, and only
+    the CancelledError arrives. Whoever cancels an exchange from outside does so between two steps.
+    """
+    _take_back(task, 0)
+    while True:
+        step: Callable[[Any], Any] = handling.send
+        try:
+            argument = yield waiting
+        except GeneratorExit:
+            handling.close()
+            raise
+        except BaseException as error:
+            step, argument = handling.throw, error
+        before = task.cancelling()
+        try:
+            waiting = step(argument)
+        except StopIteration:
+            return
+        finally:
+            argument = None
+        if task.cancelling() > before:
+            _take_back(task, before)
+
+
+def _take_back(task: asyncio.Task[Any], cancels: int) -> None:
+    while task.cancelling() > cancels:
+        task.uncancel()
+
+
+def is_cancelled() -> bool:
+    """Whether somebody has asked for the end of the running task, as opposed to a cancellation of something in it."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0

@@ -1,0 +1,235 @@
+"""The pytest plugin: a fresh emulator for every test that asks for one, on whatever loop the test runs on.
+
+It is installed with pyflare and costs nothing while no test uses a fixture: the emulator is imported by the first.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncIterator, Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from .settings import MARKER, base_options, marked_options
+
+if TYPE_CHECKING:
+    from .log import RecordingLog
+    from .outside import Outside
+
+#: `--pyflare-scope` and `pyflare_scope`: how long the emulator of `pyflare_shared` lives.
+Scope = Literal["session", "package", "module", "class", "function"]
+
+_ASYNCIO_PLUGIN = "asyncio"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("pyflare")
+    group.addoption(
+        "--pyflare-config",
+        dest="pyflare_config",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="wrangler configuration of the Workers under test; repeat it for several",
+    )
+    group.addoption(
+        "--pyflare-keep-state",
+        dest="pyflare_keep_state",
+        action="store_true",
+        help="keep the state of each test in pytest's temporary directory",
+    )
+    parser.addini(
+        "pyflare_config",
+        "wrangler configurations of the Workers under test, relative to the root directory",
+        type="linelist",
+        default=[],
+    )
+    parser.addini("pyflare_env", "name of the environment in the configurations", default="")
+    parser.addini(
+        "pyflare_scope", "how long the emulator of pyflare_shared lives", default="module"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{MARKER}(vars=..., bindings=..., configs=..., ...): arguments of Pyflare for this test",
+    )
+    if config.pluginmanager.hasplugin(_ASYNCIO_PLUGIN):
+        from . import on_asyncio
+
+        config.pluginmanager.register(on_asyncio, "pyflare-on-asyncio")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A failure shows the test and the worker, not what lies between."""
+    try:
+        return (yield)
+    except Exception as error:
+        used = {"pyflare", "pyflare_shared"} & set(getattr(item, "fixturenames", ()))
+        if used and not item.config.getoption("fulltrace"):
+            from .traceback_cut import without_machinery
+
+            without_machinery(error)
+        raise
+    finally:
+        for name in ("pyflare", "pyflare_shared"):
+            if name in getattr(item, "funcargs", ()):
+                # Lines are written once in a turn of the loop, which may stand still now.
+                item.funcargs[name].log.flush()  # type: ignore[attr-defined]
+
+
+@pytest.fixture(scope="session")
+def pyflare_options() -> dict[str, Any]:
+    """Arguments of :class:`pyflare.Pyflare` for all tests; to be overridden in a ``conftest.py``."""
+    return {}
+
+
+@pytest.fixture
+def pyflare(request: pytest.FixtureRequest) -> Any:
+    """The Workers under test, started: a :class:`pyflare.Pyflare` in an async test, else a ``BlockingPyflare``.
+
+    Its state is this test's own and is gone afterwards. Background work is waited for at the end; what failed in it
+    fails the test.
+    """
+    return request.getfixturevalue(_home(request, shared=False))
+
+
+def _shared_scope(fixture_name: str, config: pytest.Config) -> Scope:
+    scope: Any = config.getini("pyflare_scope")
+    if scope not in ("session", "package", "module", "class", "function"):
+        raise pytest.UsageError(f"pyflare_scope is a scope of pytest's fixtures, not {scope!r}")
+    return scope  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def pyflare_shared(request: pytest.FixtureRequest) -> Any:
+    """The same with one state for all tests of a module, or of the scope that ``pyflare_scope`` names."""
+    return request.getfixturevalue(_home(request, shared=True))
+
+
+@pytest.fixture
+def pyflare_env(request: pytest.FixtureRequest) -> Any:
+    """``env`` of the primary worker."""
+    return _emulator(request).env()
+
+
+@pytest.fixture
+def pyflare_worker(request: pytest.FixtureRequest) -> Any:
+    """The primary worker: ``fetch``, ``scheduled``, ``queue``, ``email`` and its own methods."""
+    return _emulator(request).worker()
+
+
+@pytest.fixture
+def pyflare_clock(request: pytest.FixtureRequest) -> Any:
+    """The time of the workers; ``advance`` puts it forward and runs what falls due."""
+    return _emulator(request).clock
+
+
+@pytest.fixture
+def pyflare_logs(request: pytest.FixtureRequest) -> RecordingLog:
+    """What workers wrote to the console, the requests, the uncaught exceptions."""
+    log: RecordingLog = _emulator(request).log
+    return log
+
+
+@pytest.fixture
+def pyflare_outbox(request: pytest.FixtureRequest) -> Any:
+    """The messages that workers have sent: ``messages()``, ``clear()``."""
+    from .pyflare_in_test import outbox_of
+
+    return outbox_of(_emulator(request))
+
+
+@pytest.fixture
+def pyflare_outbound() -> Outside:
+    """Answers the workers' own requests: ``pyflare_outbound.get("https://api.test/", json={})``.
+
+    A test that asks for it has no network; a request that nothing was prepared for fails.
+    """
+    from .outside import Outside
+
+    return Outside()
+
+
+@pytest.fixture
+def _pyflare_arguments(
+    request: pytest.FixtureRequest, pyflare_options: dict[str, Any]
+) -> dict[str, Any]:
+    config = request.config
+    options = marked_options(request.node, base_options(config, pyflare_options))
+    if "pyflare_outbound" in request.fixturenames:
+        options["outbound"] = request.getfixturevalue("pyflare_outbound")
+    if config.getoption("pyflare_keep_state"):
+        kept: Path = request.getfixturevalue("tmp_path")
+        options["persist_to"] = kept / "state"
+    return options
+
+
+@pytest.fixture
+def _pyflare_blocking(_pyflare_arguments: dict[str, Any]) -> Iterator[Any]:
+    from .pyflare_in_test import running_blocked
+
+    with running_blocked(_pyflare_arguments) as flare:
+        yield flare
+
+
+@pytest.fixture(scope=_shared_scope)
+def _pyflare_blocking_shared(
+    request: pytest.FixtureRequest, pyflare_options: dict[str, Any]
+) -> Iterator[Any]:
+    from .pyflare_in_test import running_blocked
+
+    with running_blocked(base_options(request.config, pyflare_options)) as flare:
+        yield flare
+
+
+@pytest.fixture
+async def _pyflare_anyio(
+    anyio_backend_name: str, _pyflare_arguments: dict[str, Any]
+) -> AsyncIterator[Any]:
+    from .pyflare_in_test import running
+
+    _refuse_trio(anyio_backend_name)
+    async with running(_pyflare_arguments) as flare:
+        yield flare
+
+
+@pytest.fixture(scope=_shared_scope)
+async def _pyflare_anyio_shared(
+    anyio_backend_name: str, request: pytest.FixtureRequest, pyflare_options: dict[str, Any]
+) -> AsyncIterator[Any]:
+    from .pyflare_in_test import running
+
+    _refuse_trio(anyio_backend_name)
+    async with running(base_options(request.config, pyflare_options)) as flare:
+        yield flare
+
+
+def _refuse_trio(backend: str) -> None:
+    if backend != "asyncio":
+        pytest.skip(f"pyflare runs on asyncio, not on {backend}")
+
+
+def _emulator(request: pytest.FixtureRequest) -> Any:
+    shared = "pyflare_shared" in request.fixturenames and "pyflare" not in request.fixturenames
+    return request.getfixturevalue("pyflare_shared" if shared else "pyflare")
+
+
+def _home(request: pytest.FixtureRequest, *, shared: bool) -> str:
+    """The fixture that starts the emulator where the test runs."""
+    end = "_shared" if shared else ""
+    if not inspect.iscoroutinefunction(request.function):
+        return f"_pyflare_blocking{end}"
+    if "anyio_backend" in request.fixturenames:
+        return f"_pyflare_anyio{end}"
+    if request.config.pluginmanager.hasplugin(_ASYNCIO_PLUGIN):
+        from .on_asyncio import loop_scope
+
+        return f"_pyflare_asyncio_{loop_scope(request.node)}{end}"
+    raise pytest.UsageError(
+        f"{request.node.nodeid} is async; install pytest-asyncio, or mark it for anyio's plugin."
+    )

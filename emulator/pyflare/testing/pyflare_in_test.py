@@ -1,0 +1,187 @@
+"""A Pyflare for one test: made with the test's settings, started on the test's loop or one of its own, and looked after
+at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
+from typing import Any, Final
+
+import httpx
+
+from pyflare.embed import MEMORY, Pyflare
+
+from .blocking import Blocking, blocking, plain
+from .log import RecordingLog, UncaughtError
+from .traceback_cut import without_machinery
+
+__all__ = ["BackgroundErrors", "BlockingPyflare", "outbox_of", "running", "running_blocked"]
+
+#: Seconds that background work gets when a test is over, after it was waited for.
+_GRACE: Final = 0.2
+
+
+class BackgroundErrors(ExceptionGroup[Exception]):
+    """What failed in background work of a worker, where no caller could see it."""
+
+    @classmethod
+    def of(cls, errors: list[UncaughtError]) -> BackgroundErrors:
+        """In: exceptions that were logged."""
+        places = ", ".join(sorted({f"{each.worker}: {each.where}" for each in errors}))
+        found = [each.error for each in errors if isinstance(each.error, Exception)]
+        return cls(
+            f"background work failed ({places}); pyflare_logs.clear() after a test has looked at it",
+            found,
+        )
+
+
+def _make(options: Mapping[str, Any]) -> Pyflare:
+    return Pyflare(**{"persist_to": MEMORY, "log": RecordingLog(), **options})
+
+
+@asynccontextmanager
+async def running(options: Mapping[str, Any]) -> AsyncIterator[Pyflare]:
+    """A started Pyflare on the running loop; ``options`` are its arguments.
+
+    At the end background work is waited for. Raises BackgroundErrors for what failed in it.
+    """
+    flare = _make(options)
+    await flare.start()
+    try:
+        yield flare
+    finally:
+        await flare.settle()
+        await flare.close(grace=_GRACE)
+    _check(flare)
+
+
+def _check(flare: Pyflare) -> None:
+    log = flare.log
+    if isinstance(log, RecordingLog):
+        failed = [each for each in log.errors if each.where.endswith("waitUntil")]
+        if failed:
+            raise without_machinery(BackgroundErrors.of(failed))
+
+
+@contextmanager
+def running_blocked(options: Mapping[str, Any]) -> Iterator[BlockingPyflare]:
+    """The same for code without ``await``, on a loop of its own, which runs only while something is waited for."""
+    flare = _make(options)
+    with asyncio.Runner(loop_factory=flare.loop_factory) as runner:
+        runner.run(flare.start())
+        try:
+            yield BlockingPyflare(flare, runner)
+        finally:
+            runner.run(_end(flare))
+    _check(flare)
+
+
+async def _end(flare: Pyflare) -> None:
+    await flare.settle()
+    await flare.close(grace=_GRACE)
+
+
+class BlockingPyflare:
+    """The methods of :class:`pyflare.Pyflare` for tests without ``await``: each waits for its result.
+
+    What it gives of the emulator, such as ``env()``, waits in the same way. :meth:`run` takes anything awaitable.
+    """
+
+    def __init__(self, flare: Pyflare, runner: asyncio.Runner) -> None:
+        self.flare = flare
+        self._runner = runner
+        self.clock = BlockingClock(self)
+
+    def run(self, work: Awaitable[Any] | Callable[..., Any], *arguments: Any) -> Any:
+        """Wait for an awaitable, or call a sync or async function on the loop and wait for its result."""
+
+        async def wait() -> Any:
+            result = work(*map(plain, arguments)) if callable(work) else work
+            return await result if inspect.isawaitable(result) else result
+
+        return self._runner.run(wait())
+
+    def _shown(self, work: Callable[[], Any]) -> Any:
+        return blocking(self.run, self.run(work))
+
+    @property
+    def log(self) -> Any:
+        """Where request lines, console output and failures were kept."""
+        return self.flare.log
+
+    def fetch(self, url: str | httpx.URL = "/", **options: Any) -> httpx.Response:
+        """As :meth:`pyflare.Pyflare.fetch`, the whole body read."""
+        response: httpx.Response = self.run(self.flare.fetch(url, **options))
+        return response
+
+    @contextmanager
+    def websocket(self, url: str | httpx.URL = "/", **options: Any) -> Iterator[Any]:
+        """As :meth:`pyflare.Pyflare.websocket`: ``with flare.websocket("/chat") as socket``."""
+        socket = self.flare.websocket(url, **options)
+        self.run(socket.__aenter__())
+        try:
+            yield Blocking(self.run, socket)
+        finally:
+            self.run(socket.close())
+
+    def env(self, name: str | None = None) -> Any:
+        """As :meth:`pyflare.Pyflare.env`: ``flare.env().KV.get("k")`` gives the value."""
+        return Blocking(self.run, self.flare.env(name))
+
+    def worker(self, name: str | None = None) -> Any:
+        """As :meth:`pyflare.Pyflare.worker`."""
+        return Blocking(self.run, self.flare.worker(name))
+
+    def scheduled(self, cron: str = "", **options: Any) -> Any:
+        """As :meth:`pyflare.Pyflare.scheduled`."""
+        return self.run(self.flare.scheduled(cron, **options))
+
+    def queue(self, queue: str, messages: Any, **options: Any) -> dict[str, Any]:
+        """As :meth:`pyflare.Pyflare.queue`."""
+        outcome: dict[str, Any] = self.run(self.flare.queue(queue, messages, **options))
+        return outcome
+
+    def email(self, raw: bytes, **options: Any) -> Any:
+        """As :meth:`pyflare.Pyflare.email`."""
+        return self.run(self.flare.email(raw, **options))
+
+    def settle(self) -> None:
+        """As :meth:`pyflare.Pyflare.settle`."""
+        self.run(self.flare.settle())
+
+
+def outbox_of(emulator: Pyflare | BlockingPyflare) -> Any:
+    """The messages that workers have sent."""
+    flare = emulator.flare if isinstance(emulator, BlockingPyflare) else emulator
+    assert flare.registry is not None
+    outbox = flare.registry.email()
+    return Blocking(emulator.run, outbox) if isinstance(emulator, BlockingPyflare) else outbox
+
+
+class BlockingClock:
+    """The clock of :class:`BlockingPyflare`."""
+
+    def __init__(self, flare: BlockingPyflare) -> None:
+        self._flare = flare
+
+    def now(self) -> datetime:
+        """The present moment, in UTC."""
+        return self._flare.flare.clock.now()
+
+    def time(self) -> float:
+        """Seconds since the epoch."""
+        return self._flare.flare.clock.time()
+
+    def advance(self, seconds: float = 0, **parts: float) -> None:
+        """As :meth:`pyflare.embed.turning.EmulatorClock.advance`."""
+        self._run(self._flare.flare.clock.advance(seconds, **parts))
+
+    def advance_to(self, moment: datetime) -> None:
+        """As :meth:`pyflare.embed.turning.EmulatorClock.advance_to`."""
+        self._run(self._flare.flare.clock.advance_to(moment))
+
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        self._flare.run(work)

@@ -1,0 +1,169 @@
+"""`pyflare kv key` and `pyflare kv bulk`."""
+
+import base64
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import SETTINGS, Cli
+
+KV = ("--binding", "KV")
+ODD_KEYS = ["/t", "//t", "a\x1fb", "a\nb", "^", "...", "%2F", "a b", "ä", "😀"]
+
+
+def names(cli: Cli, *words: str) -> list[str]:
+    return [each["name"] for each in cli("kv", "key", "list", *KV, *words).json]
+
+
+def bulk(cli: Cli, project: Path, what: str, entries: Any) -> Any:
+    (project / "bulk.json").write_text(json.dumps(entries))
+    return cli("kv", "bulk", what, "bulk.json", *KV)
+
+
+def test_a_value_is_put_got_and_deleted(cli: Cli) -> None:
+    done = cli("kv", "key", "put", "foo", "bar", *KV)
+    assert done.out == 'Writing the value "bar" to key "foo" on namespace id: "kvid".\n'
+    assert cli("kv", "key", "get", "foo", *KV).out == "bar"
+    assert cli("kv", "key", "delete", "foo", *KV).code == 0
+    assert names(cli) == []
+
+
+def test_a_missing_value_says_so_beside_the_data_and_exits_with_0(cli: Cli) -> None:
+    found = cli("kv", "key", "get", "none", *KV)
+    assert (found.code, found.out, found.err) == (0, "", "Value not found\n")
+
+
+@pytest.mark.parametrize("key", ODD_KEYS)
+def test_keys_are_taken_as_they_are(cli: Cli, key: str) -> None:
+    cli("kv", "key", "put", key, "value", *KV)
+    cli("kv", "key", "put", f"{key}!", "neighbour", *KV)
+    assert cli("kv", "key", "get", key, *KV).out == "value"
+    assert names(cli) == sorted([key, f"{key}!"], key=str.encode)
+    cli("kv", "key", "delete", key, *KV)
+    assert names(cli) == [f"{key}!"]
+
+
+def test_a_prefix_has_no_wildcards(cli: Cli, project: Path) -> None:
+    keys = ["rex", "rexa", "re%", "re_", "*", "q'"]
+    bulk(cli, project, "put", [{"key": key, "value": "v"} for key in keys])
+    found = {prefix: names(cli, "--prefix", prefix) for prefix in ("rex", "re%", "re_", "*", "q'")}
+    assert found == {
+        "rex": ["rex", "rexa"],
+        "re%": ["re%"],
+        "re_": ["re_"],
+        "*": ["*"],
+        "q'": ["q'"],
+    }
+
+
+def test_metadata_and_expiration_come_back_as_they_were(cli: Cli) -> None:
+    at = int(time.time()) + 3600
+    cli("kv", "key", "put", "k", "v", "--metadata", '{"a": ["b", 1]}', "--expiration", str(at), *KV)
+    found = cli("kv", "key", "list", *KV).json
+    assert found == [{"name": "k", "expiration": at, "metadata": {"a": ["b", 1]}}]
+
+
+def test_more_keys_than_a_page_are_listed(cli: Cli, project: Path) -> None:
+    keys = [f"{n:05}" for n in range(2300)]
+    assert (
+        bulk(cli, project, "put", [{"key": key, "value": ""} for key in keys]).out == "Success!\n"
+    )
+    assert names(cli) == keys
+
+
+def test_bytes_survive_files_and_base64(cli: Cli, project: Path) -> None:
+    data = bytes(range(256)) * 300
+    (project / "value").write_bytes(data)
+    cli("kv", "key", "put", "file", "--path", "value", *KV)
+    bulk(
+        cli,
+        project,
+        "put",
+        [{"key": "bulk", "value": base64.b64encode(data).decode(), "base64": True}],
+    )
+    assert cli("kv", "key", "get", "file", *KV).raw == data
+    assert cli("kv", "key", "get", "bulk", *KV).raw == data
+
+
+def test_bulk_get_gives_text_and_null_for_what_is_missing(cli: Cli, project: Path) -> None:
+    bulk(cli, project, "put", [{"key": "a", "value": "x", "metadata": [1]}])
+    cli("kv", "key", "put", "b", "--path", "bulk.json", *KV)
+    found = bulk(cli, project, "get", ["a", {"name": "none"}])
+    assert found.json == {"a": {"value": "x", "metadata": [1]}, "none": {"value": None}}
+    assert found.err == "Success!\n"
+
+
+def test_bulk_delete_takes_names_and_listings(cli: Cli, project: Path) -> None:
+    bulk(cli, project, "put", [{"key": key, "value": ""} for key in "abc"])
+    bulk(cli, project, "delete", ["a", {"name": "b"}])
+    assert names(cli) == ["c"]
+
+
+def test_a_value_that_is_too_long_is_refused_and_the_old_one_stays(cli: Cli, project: Path) -> None:
+    cli("kv", "key", "put", "k", "old", *KV)
+    (project / "big").write_bytes(b"x" * (25 * 1024 * 1024 + 1))
+    failed = cli("kv", "key", "put", "k", "--path", "big", *KV)
+    assert failed.code == 1
+    assert "exceeds limit of 26214400" in failed.err
+    assert cli("kv", "key", "get", "k", *KV).out == "old"
+
+
+def test_the_namespace_is_the_one_that_dev_uses_unless_preview_says_otherwise(
+    cli: Cli, project: Path
+) -> None:
+    namespaces = [{"binding": "KV", "id": "real", "preview_id": "preview"}]
+    (project / "wrangler.json").write_text(json.dumps({**SETTINGS, "kv_namespaces": namespaces}))
+    cli("kv", "key", "put", "k", "dev", *KV)
+    cli("kv", "key", "put", "k", "id", *KV, "--preview", "false")
+    assert cli("kv", "key", "get", "k", "--namespace-id", "preview").out == "dev"
+    assert cli("kv", "key", "get", "k", "--namespace-id", "real").out == "id"
+    assert cli("kv", "key", "get", "k", *KV, "--preview").out == "dev"
+
+
+def test_an_id_that_is_not_configured_is_used_with_a_warning(cli: Cli) -> None:
+    done = cli("kv", "key", "put", "k", "v", "--namespace-id", "other")
+    assert done.code == 0
+    assert 'The KV namespace "other" is not in wrangler.json' in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("key", "get", "k"), "Exactly one of the arguments binding and namespace-id is required."),
+        (("key", "get", "k", "--binding", "NO"), 'binding name "NO" was not found'),
+        (("key", "get", "k", *KV, "--preview"), 'has no "preview_id"'),
+        (("key", "put", "k", *KV), "Exactly one of the arguments value and path is required."),
+        (("key", "put", "k", "--path", "none", *KV), "none cannot be read"),
+        (("key", "put", "k", "v", "--metadata", "{", *KV), "--metadata is not JSON"),
+        (("key", "put", "k", "v", "--ttl", "10", *KV), "Expiration TTL must be at least 60."),
+        (("key", "put", "..", "v", *KV), 'Illegal key name ".."'),
+        (("key", "put", "x" * 513, "v", *KV), "exceeds key length limit of 512"),
+        (("bulk", "put", "none.json", *KV), "none.json cannot be read"),
+        (("bulk", "put", "text.txt", *KV), "text.txt is not JSON"),
+        (("bulk", "put", "object.json", *KV), "Expected an array but got dict."),
+        (("bulk", "put", "entries.json", *KV), 'index 1 has no text as its "key".'),
+        (("bulk", "put", "entries.json", *KV), 'index 2 ("c") has a "value" that is not base64.'),
+        (("bulk", "put", "entries.json", *KV), 'index 3 ("d") has a "expiration_ttl" that is not'),
+        (("bulk", "delete", "entries.json", *KV), "index 4 is neither a text nor an object"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(
+    cli: Cli, project: Path, words: tuple[str, ...], text: str
+) -> None:
+    (project / "text.txt").write_text("no")
+    (project / "object.json").write_text("{}")
+    entries = [
+        {"key": "a", "value": "v"},
+        {"value": "v"},
+        {"key": "c", "value": "?", "base64": True},
+        {"key": "d", "value": "v", "expiration_ttl": "soon"},
+        5,
+    ]
+    (project / "entries.json").write_text(json.dumps(entries))
+    failed = cli("kv", *words)
+    assert failed.code == 1
+    assert text in failed.err
+    assert names(cli) == []
