@@ -20,6 +20,7 @@ from benchmarks import (
     queues,
     r2,
     rpc,
+    sharing,
     startup,
 )
 from benchmarks.report import Report
@@ -38,6 +39,7 @@ PARTS = (
     "objects",
     "alarms",
     "tests",
+    "sharing",
     "start",
 )
 
@@ -102,6 +104,8 @@ def main() -> int:
                 report.comparisons += isolated_tests.compare(
                     directory, quick=arguments.quick, say=_say
                 )
+            if "sharing" in parts:
+                report.comparisons += sharing.compare(directory, quick=arguments.quick, say=_say)
             if "http" in parts:
                 report.comparisons += over_http.compare(directory, quick=arguments.quick, say=_say)
         except ServerFailed as error:

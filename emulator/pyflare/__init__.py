@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pyflare_bindings.clock import ManualClock, SystemClock
+
     from .embed.platform import platform_proxy
     from .embed.pyflare import Pyflare
 
-__all__ = ["Pyflare", "platform_proxy"]
+__all__ = ["ManualClock", "Pyflare", "SystemClock", "platform_proxy"]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,4 +24,8 @@ def __getattr__(name: str) -> Any:
             from .embed.platform import platform_proxy
 
             return platform_proxy
+        case "ManualClock" | "SystemClock":
+            from pyflare_bindings import clock
+
+            return getattr(clock, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

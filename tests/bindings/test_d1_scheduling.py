@@ -456,7 +456,9 @@ class TestSharedCommits:
 
 
 def test_a_request_that_is_given_up_while_the_file_is_opened_is_stopped(tmp_path: Path) -> None:
-    endless = "WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n) SELECT count(*) FROM n"
+    endless = (
+        "WITH RECURSIVE n(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n) SELECT count(*) FROM n"
+    )
 
     async def program() -> list[Any]:
         opening = threading.Event()

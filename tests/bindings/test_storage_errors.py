@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import resource
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
@@ -11,6 +14,8 @@ import pytest
 from pyflare_bindings.d1 import Statement
 from pyflare_bindings.registry import BindingRegistry
 from pyflare_bindings.storage.errors import StateError, is_storage_fault, state_error
+
+Write = Callable[[], Awaitable[object]]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +42,56 @@ def test_a_fault_of_the_file_names_it_and_what_to_do(
 @pytest.mark.parametrize("kind", [apsw.SQLError, apsw.ConstraintError, apsw.TooBigError])
 def test_a_fault_of_the_statement_is_none_of_the_file(kind: type[apsw.Error]) -> None:
     assert not is_storage_fault(kind("detail"))
+
+
+@contextmanager
+def no_more_descriptors() -> Iterator[None]:
+    """Nothing more can be opened by this process."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def statement(registry: BindingRegistry) -> Write:
+    database = registry.d1("a")
+    return lambda: database.query([Statement("CREATE TABLE t (x)")])
+
+
+def pair(registry: BindingRegistry) -> Write:
+    namespace = registry.kv("a")
+    return lambda: namespace.put("k", b"v")
+
+
+def young_object(registry: BindingRegistry, size: int = 1) -> Write:
+    namespace = registry.objects("worker-Object")
+    storage = namespace.open(namespace.ids.from_name("a"))
+
+    async def write() -> None:
+        storage.put("k", b"x" * size)
+        await storage.commit()
+
+    return write
+
+
+def object_with_file(registry: BindingRegistry) -> Write:
+    return young_object(registry, 100_000)
+
+
+@pytest.mark.parametrize("owner", [statement, pair, young_object, object_with_file])
+def test_a_process_without_descriptors_is_told_to_raise_its_limit(
+    registry: BindingRegistry, owner: Callable[[BindingRegistry], Write]
+) -> None:
+    async def scenario() -> None:
+        write = owner(registry)
+        with no_more_descriptors(), pytest.raises(StateError) as caught:
+            await write()
+        assert "oo many open files" in str(caught.value)
+        assert "ulimit -n" in str(caught.value)
+
+    asyncio.run(scenario())
 
 
 def test_a_database_that_is_damaged_while_it_is_open_is_named(registry: BindingRegistry) -> None:

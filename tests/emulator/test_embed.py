@@ -85,7 +85,9 @@ def test_a_binding_without_support_is_refused_by_name_and_place(tmp_path: Path) 
     with pytest.raises(ConfigError) as refusal:
         Pyflare(config)
 
-    text = 'the binding "ORDERS" (Workflow, "workflows") is not supported by this version of pyflare'
+    text = (
+        'the binding "ORDERS" (Workflow, "workflows") is not supported by this version of pyflare'
+    )
     assert text in str(refusal.value)
 
 
@@ -106,7 +108,7 @@ def test_a_state_directory_has_one_owner(run: Runner, tmp_path: Path) -> None:
 
     async def program(flare: Pyflare) -> Any:
         second = Pyflare(objects, persist_to=tmp_path / "state")
-        with pytest.raises(LeaseHeld, match="in use by process .* has Durable Objects"):
+        with pytest.raises(LeaseHeld, match=r"in use by process .* has Durable Objects"):
             await second.start()
 
     run(program, config, persist_to=tmp_path / "state")

@@ -1,6 +1,7 @@
 """What a program does with the workers that it embeds: requests, calls, triggers, the clock, the outside."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -262,6 +263,62 @@ def test_putting_the_clock_forward_runs_what_falls_due(
     assert run(program, config, clock=clock) == (None, "rang")
 
 
+@pytest.mark.parametrize("clock", [AdjustableClock(), ManualClock()])
+def test_intervals_and_waits_of_a_worker_go_by_the_clock(
+    run: Runner, tmp_path: Path, clock: Any
+) -> None:
+    source = """
+    from js import Date, clearInterval, scheduler, setInterval
+    from workers import Response, WorkerEntrypoint
+
+    seen = []
+
+    class Default(WorkerEntrypoint):
+        async def fetch(self, request):
+            async def work():
+                start = Date.now()
+                number = setInterval(lambda: seen.append("tick"), 10_000)
+                await scheduler.wait(35_000)
+                clearInterval(number)
+                seen.append(round((Date.now() - start) / 1000))
+            self.ctx.waitUntil(work())
+            return Response("")
+
+        async def seen(self):
+            return seen
+    """
+
+    async def program(flare: Pyflare) -> Any:
+        await flare.fetch()
+        await flare.clock.advance(hours=1)
+        return await flare.worker().seen()
+
+    config = write_worker(tmp_path, source)
+    assert run(program, config, clock=clock) == ["tick", "tick", "tick", 35]
+
+
+def test_work_that_waits_for_something_else_holds_the_clock_up_once(
+    run: Runner, tmp_path: Path
+) -> None:
+    source = """
+    import asyncio
+    from workers import Response, WorkerEntrypoint
+
+    class Default(WorkerEntrypoint):
+        async def fetch(self, request):
+            self.ctx.waitUntil(asyncio.sleep(3600))
+            return Response("")
+    """
+
+    async def program(flare: Pyflare) -> Any:
+        await flare.fetch()
+        async with asyncio.timeout(20):
+            await flare.clock.advance(minutes=120)
+        await flare.close(grace=0)
+
+    run(program, write_worker(tmp_path, source, triggers={"crons": ["0 0 1 1 *"]}))
+
+
 def test_a_key_expires_when_the_clock_is_put_forward(run: Runner, config: Path) -> None:
     async def program(flare: Pyflare) -> Any:
         await flare.env().KV.put("k", "v", expirationTtl=60)
@@ -382,19 +439,74 @@ def test_an_embedded_one_starts_with_its_first_use_without_a_warning(
     assert asyncio.run(program()) == 200
 
 
-def test_fifty_lives_leave_nothing_behind(config: Path) -> None:
-    def open_files() -> int:
-        return len(list(Path("/proc/self/fd").iterdir()))
+MUCH_PENDING = """
+from js import Date, WebSocketPair, setTimeout
+from workers import DurableObject, Response, WorkerEntrypoint
+
+class Bell(DurableObject):
+    async def set(self):
+        await self.ctx.storage.put("a", "b")
+        await self.ctx.storage.setAlarm(Date.now() + 60_000)
+
+    async def alarm(self):
+        await self.ctx.storage.put("rang", True)
+
+    async def rang(self):
+        return await self.ctx.storage.get("rang")
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        if request.headers.get("upgrade"):
+            client, server = WebSocketPair.new().object_values()
+            server.accept()
+            return Response(None, status=101, web_socket=client)
+        setTimeout(lambda: None, 60_000)
+        await self.env.KV.put("a", "b")
+        await self.env.DB.prepare("CREATE TABLE IF NOT EXISTS t (v)").run()
+        await self.env.BELL.getByName("a").set()
+        return Response("")
+"""
+
+
+@pytest.fixture
+def pending(tmp_path: Path) -> Path:
+    return write_worker(
+        tmp_path,
+        MUCH_PENDING,
+        kv_namespaces=[{"binding": "KV", "id": "kv"}],
+        d1_databases=[{"binding": "DB", "database_id": "db"}],
+        durable_objects={"bindings": [{"name": "BELL", "class_name": "Bell"}]},
+        migrations=[{"tag": "v1", "new_sqlite_classes": ["Bell"]}],
+    )
+
+
+def test_many_lives_leave_nothing_behind(pending: Path) -> None:
+    def left() -> tuple[int, int, int]:
+        files = len(list(Path("/proc/self/fd").iterdir()))
+        return len(asyncio.all_tasks()), files, threading.active_count()
 
     async def program() -> Any:
         counts = []
         for _ in range(50):
-            async with Pyflare(config, persist_to=None) as flare:
-                await flare.worker().later(60_000)
-                await flare.env().KV.put("a", "b")
-                await flare.close(grace=0)
-            counts.append((len(asyncio.all_tasks()), open_files()))
+            flare = Pyflare(pending, persist_to=None)
+            await flare.fetch()
+            socket = flare.websocket()
+            await socket.__aenter__()
+            await flare.close(grace=0)
+            await socket.close()
+            counts.append(left())
         return counts
 
     counts = asyncio.run(program())
-    assert counts[-1] == counts[1]
+    assert counts[-1] == counts[2]
+
+
+def test_pending_alarms_stay_for_the_next_start(pending: Path, tmp_path: Path) -> None:
+    async def program() -> Any:
+        async with Pyflare(pending, persist_to=tmp_path / "state") as first:
+            await first.fetch()
+        async with Pyflare(pending, persist_to=tmp_path / "state") as second:
+            await second.clock.advance(minutes=2)
+            return await second.env().BELL.getByName("a").rang()
+
+    assert asyncio.run(program()) is True

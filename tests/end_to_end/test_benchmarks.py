@@ -34,6 +34,20 @@ def run(output: Path, *arguments: str) -> str:
             ["D1 point select", "D1 insert", "D1 batch of 500 inserts", "D1 scan of 5000 rows"],
         ),
         (
+            "tests",
+            [
+                "a test with an emulator of its own",
+                "the same, writing to D1, KV and an object",
+            ],
+        ),
+        (
+            "sharing",
+            [
+                "pyflare d1 execute beside a session",
+                "first answer after the owner's kill -9",
+            ],
+        ),
+        (
             "events",
             [
                 "trivial fetch event, no HTTP",

@@ -295,6 +295,11 @@ class ObjectConnection(Sandbox):
             self._forget_closed()
         return bool(self._open_cursors)
 
+    def read_ahead(self) -> bool:
+        """Read the remaining rows of all cursors. Out: whether there are no more."""
+        cursors = [each() for each in self._open_cursors]
+        return all(cursor is None or cursor.read_ahead() for cursor in cursors)
+
     def cancel_cursors(self, reason: str, depth: int = 0) -> None:
         """End all cursors that were opened at this depth of savepoints or a greater one."""
         for each in self._open_cursors:

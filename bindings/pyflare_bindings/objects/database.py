@@ -8,7 +8,14 @@ from typing import Final
 
 import apsw
 
-from ..storage.errors import FileGoneError, StateError, platform_text, state_error
+from ..storage.authorizer import Authorizer
+from ..storage.errors import (
+    FileGoneError,
+    StateError,
+    descriptors_are_used_up,
+    platform_text,
+    state_error,
+)
 from ..storage.sqlite import file_identity
 from .connection import ObjectConnection
 from .errors import CANCELLED_BY_DELETE_ALL, CONSTRAINT_AT_COMMIT, CriticalSqlError
@@ -21,6 +28,9 @@ from .young_objects import LARGEST_IMAGE
 
 # So many transactions in one go show that an object is worth a file of its own.
 _YOUNG_COMMITS: Final = 4
+# An object with rows that are being read stays where it is up to this size: its readers see what is
+# written meanwhile. Above, storing it as a whole with each commit would hold up everybody else.
+_LARGEST_WITH_READERS: Final = 1024 * 1024
 # Above this length the log of a file is copied by another connection, which needs its index.
 _LOG_PAGES_ALONE: Final = 256
 
@@ -84,7 +94,7 @@ class ObjectDatabase:
         home = self.home
         if home is Home.FILE:
             self._shared = self._shared or self._files.is_copying(self.path)
-            opened = open_file(self.path, shared=self._shared)
+            opened = self._open_file()
             self._file = file_identity(self.path)
         else:
             image, self._image = self._image, None
@@ -100,8 +110,27 @@ class ObjectDatabase:
         connection = self.connection = ObjectConnection(
             self.path, opened, self._files.schemas, self._settings
         )
-        self._files.open_databases.opened(self._owner)
+        self._files.open_databases.opened(self._owner, in_file=home is Home.FILE)
         return connection
+
+    def _open_file(self) -> tuple[apsw.Connection, Authorizer]:
+        others = self._files.open_databases
+        others.make_room()
+        try:
+            return open_file(self.path, shared=self._shared)
+        except StateError:
+            # Something else in the process may need more descriptors than are left for it.
+            if not (descriptors_are_used_up() and others.give_back()):
+                raise
+        return open_file(self.path, shared=self._shared)
+
+    @property
+    def takes_files(self) -> bool:
+        """Whether the next transaction needs a file of its own. Raises StateError."""
+        if self.home is Home.FILE:
+            return True
+        connection = self.connection
+        return connection is not None and connection.commits >= _YOUNG_COMMITS
 
     def begin(self) -> ObjectConnection:
         """Open a transaction. Raises StateError."""
@@ -116,7 +145,8 @@ class ObjectDatabase:
     def ready(self) -> ObjectConnection:
         """The open database, in the place where the next transaction is to go. Raises StateError."""
         connection = self.connection or self.open()
-        if connection.commits == _YOUNG_COMMITS and self._home is not Home.FILE:
+        young = self._home is not Home.FILE
+        if young and connection.commits >= _YOUNG_COMMITS and not connection.is_read:
             return self._move_to_file(connection, self._image_of(connection))
         return connection
 
@@ -140,7 +170,8 @@ class ObjectDatabase:
             return
         try:
             image = self._image_of(connection)
-            if len(image) > LARGEST_IMAGE:
+            size = len(image)
+            if size > LARGEST_IMAGE and (size > _LARGEST_WITH_READERS or not connection.is_read):
                 self._move_to_file(connection, image)
                 return
             self._files.young.store(self.id, image, alarm)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import apsw
 
 from ..storage.authorizer import Authorizer
-from ..storage.errors import StateError, state_error
+from ..storage.errors import StateError, file_error, state_error
 from ..storage.sqlite import sandboxed
 from .key_values import ALARM, NANOSECONDS, READ_METADATA
 
@@ -166,9 +166,10 @@ def sync_directory(directory: Path) -> None:
 
 def unwritable(path: Path, error: OSError) -> StateError:
     """The error that names the file and says what to do."""
-    return StateError(
+    return file_error(
         path,
-        f"this file cannot be written ({os.strerror(error.errno or 0)})",
+        "this file cannot be written",
+        error,
         "Free some space, or make the state directory writable",
     )
 

@@ -51,6 +51,8 @@ class LiveObject:
     The first write opens the implicit transaction and calls `on_write`; `commit` ends it. Reads
     alone open none. `on_broken` is called once, with the reason, when memory and database may
     disagree, after which every call raises `broken`: the instance has to be torn down with `close`.
+    `on_crowded` is called, outside of the instance's own turns, when what it wrote should be
+    committed at once, to make room for others.
     """
 
     __slots__ = (
@@ -73,6 +75,7 @@ class LiveObject:
         "id",
         "name",
         "on_broken",
+        "on_crowded",
         "on_write",
     )
 
@@ -87,6 +90,7 @@ class LiveObject:
         self.id = id
         self.on_write: Callable[[], None] = _nothing
         self.on_broken: Callable[[BaseException], None] = _ignore
+        self.on_crowded: Callable[[], object] = _nothing
         self.broken: BaseException | None = None
         self.name: str | None = None
         self._name_stored = False
@@ -240,6 +244,30 @@ class LiveObject:
             return False
         self._database.close()
         return True
+
+    def close_early(self) -> bool:
+        """Close the database, with what the last turn wrote committed and what is read read ahead.
+
+        Out: whether it is closed. It stays open for an explicit transaction, a commit that waits
+        for the scheduler, and a cursor with very many rows.
+        """
+        if self._writing and not self._marks:
+            self.on_crowded()
+        connection = self._database.connection
+        if connection is None:
+            return True
+        if self._writing or not connection.read_ahead():
+            return False
+        self._database.close()
+        return True
+
+    @property
+    def place(self) -> asyncio.Semaphore | None:
+        """What an explicit transaction across turns has to hold; None when it needs no file.
+
+        Raises StateError.
+        """
+        return self._files.open_databases.places if self._database.takes_files else None
 
     def check_file(self) -> None:
         """Break when the file was deleted or replaced under the object."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -13,6 +14,8 @@ from ..storage.sandbox import Row
 
 if TYPE_CHECKING:
     from .connection import ObjectConnection
+
+_ROWS_AHEAD = 10_000
 
 
 class SqlCursor:
@@ -30,6 +33,7 @@ class SqlCursor:
         "_connection",
         "_failure",
         "_held",
+        "_is_long",
         "_measured",
         "_parameters",
         "_plan",
@@ -51,6 +55,7 @@ class SqlCursor:
         self._failure: SqlError | None = None
         self._measured: tuple[int, int] | None = None
         self._stepped = 0
+        self._is_long = False
 
     # How the connection fills it.
 
@@ -155,6 +160,33 @@ class SqlCursor:
         if row is None:
             raise StopIteration
         return row
+
+    def read_ahead(self) -> bool:
+        """Read the remaining rows, so that the database can be closed. Out: whether those were all."""
+        source = self._source
+        if source is None:
+            return True
+        if self._is_long:
+            return False
+        rest: Iterator[Row] = source if self._held is None else self._held
+        rows: list[Row] = []
+        behind: Iterator[Row]
+        try:
+            # Those before a row that fails are kept.
+            rows.extend(islice(rest, _ROWS_AHEAD))
+            behind = rest
+        except Exception as error:
+            behind = _failing(None, error)
+        else:
+            if len(rows) < _ROWS_AHEAD:
+                self._held = iter(rows)
+                self._source = None
+                self._connection.take_back(source)
+                return True
+        # Whoever gets behind these rows needs the database.
+        self._held = chain(rows, behind)
+        self._is_long = True
+        return False
 
     def close(self) -> None:
         """Give up the remaining rows."""

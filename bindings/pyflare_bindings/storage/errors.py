@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 import apsw
 
@@ -33,6 +37,33 @@ class FileGoneError(StateError):
             "this file was deleted or replaced while it was in use; nothing of this request was kept",
             remedy,
         )
+
+
+_OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
+_RAISE_LIMIT: Final = "Raise the limit (ulimit -n) and start again, or do less at a time"
+# A database may need so many: itself, its log, and the index of that.
+_FILES_OF_A_DATABASE: Final = 3
+
+
+def descriptors_are_used_up() -> bool:
+    """Whether the process cannot open the files of one more database."""
+    with ExitStack() as opened:
+        try:
+            for _ in range(_FILES_OF_A_DATABASE):
+                opened.callback(os.close, os.open(os.devnull, os.O_RDONLY))
+        except OSError as error:
+            return error.errno in _OUT_OF_DESCRIPTORS
+    return False
+
+
+def file_error(path: Path, problem: str, error: OSError, remedy: str) -> StateError:
+    """The error that names the file, what cannot be done with it and why, and what to do.
+
+    In: `remedy`, unless it is not about this file.
+    """
+    if error.errno in _OUT_OF_DESCRIPTORS:
+        remedy = _RAISE_LIMIT
+    return StateError(path, f"{problem} ({os.strerror(error.errno or 0)})", remedy)
 
 
 class ClosedError(RuntimeError):
@@ -96,6 +127,9 @@ def state_error(path: Path, error: apsw.Error) -> StateError:
         case apsw.FullError():
             problem = "the disk is full"
             remedy = "Free some space and try again"
+        case apsw.CantOpenError() if descriptors_are_used_up():
+            problem = "this database cannot be opened: this process has too many open files"
+            remedy = _RAISE_LIMIT
         case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError():
             problem = "this database cannot be opened for writing"
             remedy = "Make the file and its directory writable, or choose another state directory"

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from .errors import StateError
+from .errors import file_error
 from .sqlite import Durability, make_private_directory
 
 _LAYOUT_VERSION = "v1"
@@ -78,9 +78,10 @@ class StateLayout:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            raise StateError(
+            raise file_error(
                 manifest,
-                f"the manifest cannot be written ({os.strerror(error.errno or 0)})",
+                "the manifest cannot be written",
+                error,
                 "Make the state directory writable, or choose another one",
             ) from error
 

@@ -8,7 +8,7 @@ from typing import Final
 
 import apsw
 
-from .errors import StateError, state_error
+from .errors import file_error, state_error
 from .sqlite import make_private_directory
 
 _SIDE_FILES: Final = ("-wal", "-shm")
@@ -32,9 +32,10 @@ def put_in_place(incoming: Path, path: Path, *, sync: bool) -> None:
         if sync:
             _sync(path.parent)
     except OSError as error:
-        raise StateError(
+        raise file_error(
             path,
-            f"this file cannot be written ({os.strerror(error.errno or 0)})",
+            "this file cannot be written",
+            error,
             "Free some space, or make the directory writable",
         ) from error
 

@@ -47,9 +47,9 @@ class AlarmEvents:
             )
             try:
                 await self._call(actor, run)
-            except SystemExit as error:
+            except (SystemExit, KeyboardInterrupt) as error:
                 self._report(error)
-                raise RuntimeError("the alarm handler called sys.exit()") from error
+                raise RuntimeError(f"the alarm handler raised {type(error).__name__}") from error
             except asyncio.CancelledError as error:
                 if actor.failure is not None:
                     raise

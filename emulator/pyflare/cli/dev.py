@@ -162,10 +162,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _start(arguments: argparse.Namespace, log: LogSink) -> int:
     from pyflare.config.diagnostics import ConfigError, render
     from pyflare.embed import DEFAULT, Pyflare
+    from pyflare_bindings.clock import SystemClock
 
+    from .open_files import raise_limit
     from .ports import AddressInUse, listen
     from .session import Session
 
+    raise_limit()
     options: dict[str, Any] = {
         "env": arguments.env,
         "env_files": arguments.env_file,
@@ -178,6 +181,8 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
             arguments.config or None,
             persist_to=DEFAULT if arguments.persist_to is None else arguments.persist_to,
             durability=arguments.durability,
+            # Nobody puts the clock of a server forward, so that its workers use the machine's directly.
+            clock=SystemClock(),
             log=log,
             cron=not arguments.no_cron,
             **options,

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from pyflare.workers.current import current_event
 from pyflare.workers.event import ExecutionContext
+from pyflare.workers.suspend import can_run_sync
 
 from .controller import ScheduledController
 
@@ -50,9 +51,10 @@ async def run_scheduled(
         context: ExecutionContext = current_event.get()
         try:
             await worker.handle("scheduled", controller)
-        except GeneratorExit:
-            raise
         except BaseException as error:
+            # Outside a carrier this coroutine is being closed; in one, the worker itself has raised it.
+            if isinstance(error, GeneratorExit) and not can_run_sync():
+                raise
             # sys.exit() in a handler, or awaiting a task that it has cancelled itself, is a failure of the handler.
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise

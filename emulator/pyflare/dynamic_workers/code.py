@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 from typing import Any, Final
 
 from pyflare.config.compatibility import CompatibilityFlags
 from pyflare.config.diagnostics import ConfigError
+from pyflare.config.settings import is_iso_date
 from pyflare.js.buffer import as_bytes
 from pyflare.js.error import Error, TypeError_
 from pyflare.js.fetcher import Channel, Fetcher
@@ -63,6 +65,7 @@ def read_code(given: Any) -> DynamicCode:
     for name, value in (("mainModule", main), ("compatibilityDate", date)):
         if not isinstance(value, str) or not value:
             raise TypeError_(f"Dynamic Worker code needs a text '{name}'.")
+    _check_date(date)
     if not main.endswith(".py"):
         raise TypeError_(
             f"The main module {main!r} of a dynamic Worker is not Python; pyflare runs '.py' modules only."
@@ -86,6 +89,15 @@ def read_code(given: Any) -> DynamicCode:
         _outbound(given),
         _tails(get_property(given, "tails")),
     )
+
+
+def _check_date(date: str) -> None:
+    if not is_iso_date(date):
+        raise Error(
+            f'Dynamic Worker: Invalid compatibility date "{date}"; it has the form YYYY-MM-DD.'
+        )
+    if date > datetime.now(UTC).date().isoformat():
+        raise Error(f'Dynamic Worker: Compatibility date "{date}" is in the future and unsupported')
 
 
 def _modules(given: Any) -> dict[str, bytes]:

@@ -137,6 +137,12 @@ class DynamicWorkers:
             self._putting_away.add(task)
             task.add_done_callback(self._putting_away.discard)
 
+    def failed(self, dynamic: DynamicWorker) -> None:
+        """Forget one that could not be loaded: whoever asks for its id next may give other code."""
+        self._loaded.pop(dynamic, None)
+        for key in [key for key, each in self._by_id.items() if each is dynamic]:
+            del self._by_id[key]
+
     def _take(self, dynamic: DynamicWorker) -> Worker | None:
         self._loaded.pop(dynamic, None)
         worker, dynamic.worker = dynamic.worker, None

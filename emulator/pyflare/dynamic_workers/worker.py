@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pyflare.js.callbacks import FAILURES
 from pyflare.js.request import Request
 from pyflare.js.response import Response
 from pyflare.js.rpc.errors import crossing
@@ -28,6 +29,7 @@ class Loader(Protocol):
 
     async def load(self, name: str, parent: Worker, code: DynamicCode) -> Worker: ...
     def used(self, dynamic: DynamicWorker) -> None: ...
+    def failed(self, dynamic: DynamicWorker) -> None: ...
 
 
 class DynamicWorker:
@@ -69,10 +71,12 @@ class DynamicWorker:
             self.worker = await self._loader.load(self._name, self._parent, code)
             self._loader.used(self)
             return self.worker
-        except Exception as error:
+        except FAILURES as error:
             raise crossing(error) from None
         finally:
             self._loading = None
+            if self.worker is None:
+                self._loader.failed(self)
 
 
 def _seen(loading: asyncio.Task[Worker]) -> None:

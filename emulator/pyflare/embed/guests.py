@@ -106,7 +106,7 @@ class Guests:
                     f"The state directory {self._emulator.state_directory} is in use by process {os.getpid()}, where "
                     f'the Worker "{each.worker.name}" runs already.'
                 )
-                hint = 'Stop it there, or give this Worker another "name" in its configuration.'
+                hint = 'Stop it there, give this Worker another "name", or choose another directory with --persist-to.'
                 raise ConfigError([Diagnostic("error", text, hint=hint)])
 
     async def let_go(self, names: Sequence[str], grace: float) -> None:

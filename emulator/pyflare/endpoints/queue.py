@@ -60,6 +60,8 @@ def _messages(raw: bytes) -> list[Any]:
         given = json.loads(raw)
     except ValueError:
         raise ValueError(f"The body is not JSON. {_HOW}") from None
+    except RecursionError:
+        raise ValueError(f"The JSON of the body is nested too deeply. {_HOW}") from None
     messages = given.get("messages") if isinstance(given, dict) else given
     if not isinstance(messages, list) or not messages:
         raise ValueError(f"There are no messages in the body. {_HOW}")

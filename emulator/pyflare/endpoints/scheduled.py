@@ -20,6 +20,8 @@ __all__ = ["Fire", "scheduled_endpoint", "test_scheduled_endpoint"]
 #: Runs the handler of the worker that a request belongs to: (scope, cron, time in milliseconds or None for now).
 Fire: TypeAlias = Callable[[Scope, str, float | None], Awaitable[ScheduledResult]]
 
+#: The last time that a Date can hold.
+_LATEST: Final = 8_640_000_000_000_000
 _MILLISECONDS: Final = re.compile(r"\s*(-?\d{1,16})(?!\d)")
 
 
@@ -30,7 +32,7 @@ def scheduled_endpoint(fire: Fire) -> ASGIApplication:
         query = query_of(scope)
         given = query.get("time", "")
         match = _MILLISECONDS.match(given)
-        if given and match is None:
+        if given and (match is None or abs(int(match[1])) > _LATEST):
             await send_text(
                 send, 400, f'"time" is a number of milliseconds since 1970, not "{given}".'
             )

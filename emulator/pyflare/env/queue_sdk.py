@@ -84,7 +84,12 @@ def _is_plain(value: Any) -> bool:
         # Python's form of a number is JavaScript's where neither uses an exponent and there is a fraction.
         return not value.is_integer() and 1e-4 <= abs(value) < 1e15
     if kind is dict:
-        return _TEXT.issuperset(map(type, value)) and _are_plain(value.values())
+        return (
+            _TEXT.issuperset(map(type, value))
+            # JavaScript puts integer keys first.
+            and not any("0" <= key[:1] <= "9" for key in value)
+            and _are_plain(value.values())
+        )
     return kind is list and _are_plain(value)
 
 

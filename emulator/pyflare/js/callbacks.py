@@ -72,7 +72,12 @@ class CallbackScope:
 
 async def call(function: Callable[..., Any], *args: Any) -> Any:
     """Call a sync or async function and wait for its result."""
-    result = function(*args)
+    try:
+        result = function(*args)
+    except GeneratorExit as error:
+        # Let out as it is, it would look as if this coroutine were being closed.
+        stray = RuntimeError("GeneratorExit was raised outside of a generator")
+        raise stray.with_traceback(error.__traceback__) from None
     while inspect.isawaitable(result):
         result = await result
     return result

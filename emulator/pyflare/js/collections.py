@@ -18,7 +18,7 @@ from .error import TypeError_
 from .iterator import JsIterator
 from .live_walk import Walks
 from .number import to_string
-from .value import JsClass, JsNull, JsProxy, is_nullish
+from .value import JsClass, JsNull, JsProxy, is_nullish, with_indices_first
 
 __all__ = ["JsMap", "JsSet", "LiteralMap"]
 
@@ -239,9 +239,8 @@ class LiteralMap(JsMap, js_name="LiteralMap"):
             raise AttributeError(name) from None
 
     def _own_items(self) -> Iterator[tuple[str, Any]]:
-        for key, value in self._pairs():
-            if isinstance(key, str):
-                yield key, value
+        own = {key: value for key, value in self._pairs() if isinstance(key, str)}
+        yield from with_indices_first(own).items()
 
 
 class JsSet(JsProxy, metaclass=JsClass, js_name="Set"):

@@ -16,7 +16,8 @@ from typing import Final
 __all__ = ["DateParts", "read_leniently"]
 
 _TOKEN: Final = re.compile(
-    r"(?P<number>[0-9]+)|(?P<space>\s+)|(?P<word>[^\s\x00-@]+)|(?P<sign>[:+.)-])|(?P<other>.)", re.DOTALL
+    r"(?P<number>[0-9]+)|(?P<space>\s+)|(?P<word>[^\s\x00-@]+)|(?P<sign>[:+.)-])|(?P<other>.)",
+    re.DOTALL,
 )
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")  # fmt: skip
 _HALVES: Final = {"am": 0, "pm": 12}
@@ -77,8 +78,8 @@ def _tokens(text: str) -> list[_Token]:
             tokens.append(_Token("other", "("))
             continue
         found = _TOKEN.match(text, at)
-        assert found is not None and found.lastgroup is not None
-        tokens.append(_Token(found.lastgroup, found[0]))
+        assert found is not None  # The last alternative takes any character.
+        tokens.append(_Token(found.lastgroup or "other", found[0]))
         at = found.end()
     return tokens
 

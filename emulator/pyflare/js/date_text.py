@@ -1,7 +1,7 @@
 """Dates as text: ``Date.parse`` and the forms that ``Date`` prints.
 
-The ISO form is the standard's; everything else is read as V8 reads it, see :mod:`pyflare.js.date_lenient`. Local time is
-UTC, as it is on the platform.
+The ISO form is the standard's; everything else is read as V8 reads it, see :mod:`pyflare.js.date_lenient`. Local time
+is UTC, as it is on the platform.
 
 Source: https://tc39.es/ecma262/#sec-date-time-string-format
 """

@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context, ContextVar
 from typing import Any, Final
 
-from .departure import departing, output_gate
+from .departure import DepartureLine, output_gate
 from .error import Error
 from .promise import JsPromise, arriving
 from .value import jsnull
@@ -52,7 +52,15 @@ begin_in_tasks: ContextVar[bool] = ContextVar("begin_in_tasks", default=False)
 class CallLine:
     """Calls through one stub: they begin in the order in which they are made. ``deepest`` is how deep they may nest."""
 
-    __slots__ = ("_at_once", "_deepest", "_loop", "_scheduled", "_starting", "_waiting")
+    __slots__ = (
+        "_at_once",
+        "_deepest",
+        "_departures",
+        "_loop",
+        "_scheduled",
+        "_starting",
+        "_waiting",
+    )
 
     def __init__(self, deepest: int = DEEPEST) -> None:
         self._deepest = deepest
@@ -62,6 +70,7 @@ class CallLine:
         #: How many have a task that has not begun.
         self._starting = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._departures: DepartureLine | None = None
 
     def call(self, work: Coroutine[Any, Any, Any]) -> DeferredPromise:
         """Make a call. Raises: RuntimeError outside an event loop."""
@@ -73,7 +82,9 @@ class CallLine:
             work.close()
             work = _fail(Error(_TOO_DEEP))
         elif output_gate.get() is not None:
-            work = departing(work)
+            if self._departures is None:
+                self._departures = DepartureLine()
+            work = self._departures.departing(work)
         promise = DeferredPromise(loop=loop)
         promise._work = work
         promise._depth = depth

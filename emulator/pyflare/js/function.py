@@ -1,7 +1,7 @@
 """``js.Function``: functions as JavaScript objects, and the constructor that makes none, as on the platform.
 
-The global functions (``fetch``, ``setTimeout``) are instances, as is what ``bind`` gives. Methods of objects are Python's
-methods, which cost less to call; they have the functions' names as attributes, see :mod:`pyflare.js.calling`.
+The global functions (``fetch``, ``setTimeout``) are instances, as is what ``bind`` gives. Methods of objects are
+Python's methods, which cost less to call; they have the functions' names as attributes: :mod:`pyflare.js.calling`.
 
 Source: https://tc39.es/ecma262/#sec-function-objects
 """

@@ -133,9 +133,7 @@ def _function(name: str, function: FunctionType) -> Any:
     """A global function as the JavaScript object that it is."""
     from .function import Function
 
-    return Function.around(
-        accepting(function, bound=0), name, required_arguments(function)
-    )
+    return Function.around(accepting(function, bound=0), name, required_arguments(function))
 
 
 class GlobalScope(JsInstance, js_name="ServiceWorkerGlobalScope"):

@@ -86,6 +86,8 @@ def _show(value: Any, depth: int, outer: list[Any]) -> str:
         return _error(value)
     if isinstance(value, JsClass):
         return f"[class {value.name}]"
+    if isinstance(value, JsInstance) and value.typeof == "function":
+        return f"[Function: {getattr(value, 'name', '')}]"
     if not isinstance(value, JsProxy):
         return repr(value)
     if any(value is held for held in outer):

@@ -47,7 +47,7 @@ class Buffer(Uint8Array, js_name="Buffer"):
     """``Buffer.from_("text", "utf8")``, ``Buffer.alloc(n)``, ``Buffer.concat([a, b])``."""
 
     __slots__ = ()
-    byteLength: Any = _LengthOnBoth()  # type: ignore[assignment]
+    byteLength: Any = _LengthOnBoth()
 
     @classmethod
     def _construct(cls, *args: Any) -> Any:
@@ -142,7 +142,9 @@ class Buffer(Uint8Array, js_name="Buffer"):
         elif isinstance(length, str):
             length, encoding = None, length
         at = int(to_integer(offset))
-        room = self._length - at if length is None else min(int(to_integer(length)), self._length - at)
+        room = (
+            self._length - at if length is None else min(int(to_integer(length)), self._length - at)
+        )
         data = _encoded(to_string(text), encoding)[: max(0, room)]
         self.set(Uint8Array.from_bytes(data), at)
         return len(data)

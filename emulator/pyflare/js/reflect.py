@@ -13,13 +13,13 @@ from typing import Any, Final
 from .array import JsArray, items_of
 from .error import TypeError_
 from .number import to_string
+from .prototype import PrototypeMethod
 from .symbol import Symbol
 from .value import (
     JsClass,
     JsInstance,
     JsObject,
     JsProxy,
-    PrototypeMethod,
     get_property,
     jsnull,
     own_items,

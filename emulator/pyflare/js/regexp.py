@@ -15,7 +15,8 @@ from typing import Any, Final
 from .array import JsArray
 from .error import SyntaxError_
 from .number import to_integer, to_string
-from .regexp_syntax import PatternError, Translated, split_units, translate, whole_characters
+from .regexp_syntax import PatternError, Translated, translate
+from .utf16 import split_units, whole_characters
 from .value import JsInstance, JsObject, jsnull
 
 __all__ = ["RegExp"]
@@ -146,7 +147,9 @@ class RegExp(JsInstance, js_name="RegExp"):
             return None
         return JsObject.adopt(
             {
-                name: next((groups[number] for number in numbers if groups[number] is not None), None)
+                name: next(
+                    (groups[number] for number in numbers if groups[number] is not None), None
+                )
                 for name, numbers in names.items()
             }
         )

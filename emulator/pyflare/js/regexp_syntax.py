@@ -15,8 +15,10 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from .regexp_properties import Ranges, complement, property_ranges, ranges_of
+from .regexp_sets import brackets, by_upper_case, escaped
+from .utf16 import split_units, whole_characters
 
-__all__ = ["PatternError", "Translated", "split_units", "translate", "whole_characters"]
+__all__ = ["PatternError", "Translated", "translate"]
 
 _LINE_ENDS: Final[Ranges] = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
 _DIGITS: Final[Ranges] = ((0x30, 0x39),)
@@ -33,10 +35,6 @@ _GROUP_NAME: Final = re.compile(r"[\w$][\w$\u200c\u200d]*")
 _MODIFIERS: Final = re.compile(r"([ims]*)(?:(-)([ims]*))?:")
 _WORD_CHARACTER: Final = "(?-i:[0-9A-Z_a-z])"
 _EMPTY: Final = "(?:)"
-#: Python's IGNORECASE takes these for ASCII letters. JavaScript does so with `u` only.
-_FOLDED_TO_ASCII: Final = ((0x130, 0x131), (0x17F, 0x17F), (0x212A, 0x212A))
-#: What JavaScript's letter case without `u` has in common with Python's.
-_FOLDED_ALIKE: Final = ((0x80, 0x12F), (0x132, 0x17E), (0x180, 0x2129), (0x212B, 0xFFFF))
 #: Python's own limit of a repetition.
 _MOST_REPEATS: Final = 2**32 - 2
 
@@ -63,27 +61,6 @@ def translate(source: str, flags: str) -> Translated:
     text = whole_characters(source) if unicode else split_units(source)
     reader = _Reader(text, unicode, "i" in flags, "m" in flags, "s" in flags)
     return Translated(reader.read(), reader.names, not unicode)
-
-
-def split_units(text: str) -> str:
-    """The text with each character beyond U+FFFF as its two surrogates."""
-    if text.isascii() or max(text) <= "\uffff":
-        return text
-    raw = text.encode("utf-16-be", "surrogatepass")
-    return "".join([chr(raw[at] << 8 | raw[at + 1]) for at in range(0, len(raw), 2)])
-
-
-def whole_characters(text: str) -> str:
-    """The text with surrogates joined to the character that they are a pair for."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
-
-
-def _escaped(point: int) -> str:
-    if point < 0x80 and chr(point).isalnum():
-        return chr(point)
-    return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
 
 
 class _Reader:
@@ -213,10 +190,10 @@ class _Reader:
         return f"{{{least},{most}}}"
 
     def _line_start(self) -> str:
-        return f"(?<!{self._brackets(complement(_LINE_ENDS))})" if self._multiline else r"\A"
+        return f"(?<!{self._written(complement(_LINE_ENDS))})" if self._multiline else r"\A"
 
     def _line_end(self) -> str:
-        return f"(?!{self._brackets(complement(_LINE_ENDS))})" if self._multiline else r"\Z"
+        return f"(?!{self._written(complement(_LINE_ENDS))})" if self._multiline else r"\Z"
 
     # Groups.
 
@@ -233,9 +210,10 @@ class _Reader:
         if self._take(":"):
             inner, names = self._to_closing()
             return f"(?:{inner})", True, names
-        if (found := self._take_match(_MODIFIERS)) is not None:
-            return self._modified(found)
-        self._fail("Invalid group")
+        found = self._take_match(_MODIFIERS)
+        if found is None:
+            self._fail("Invalid group")
+        return self._modified(found)
 
     def _to_closing(self) -> tuple[str, set[str]]:
         inner = self._disjunction()
@@ -433,7 +411,7 @@ class _Reader:
     def _literal(self, point: int) -> str:
         if self._ignore_case and not self._unicode:
             return self._set(((point, point),))
-        return _escaped(point)
+        return escaped(point)
 
     def _class(self) -> str:
         negated = self._take("^")
@@ -473,51 +451,13 @@ class _Reader:
     def _set(self, ranges: Ranges, *, cased: bool = True, negated: bool = False) -> str:
         """A set of characters; ``cased`` when the flag for letter case applies to it."""
         if not self._ignore_case:
-            return self._brackets(ranges, negated)
+            return self._written(ranges, negated)
         if not cased:
-            return f"(?-i:{self._brackets(ranges, negated)})"
-        return self._brackets(ranges, negated) if self._unicode else _by_upper_case(ranges, negated)
+            return f"(?-i:{self._written(ranges, negated)})"
+        return self._written(ranges, negated) if self._unicode else by_upper_case(ranges, negated)
 
-    def _brackets(self, ranges: Ranges, negated: bool = False) -> str:
-        inside = [
-            (first, min(last, self._highest)) for first, last in ranges if first <= self._highest
-        ]
-        if not inside:
-            return r"[\s\S]" if negated else "(?!)"
-        return f"[{'^' if negated else ''}{_listed(tuple(inside))}]"
-
-
-def _by_upper_case(ranges: Ranges, negated: bool) -> str:
-    """A set without regard to case as JavaScript has it without ``u``, inside of an IGNORECASE of Python's."""
-    exact = [*_common(ranges, ((0, 0x7F),)), *_common(ranges, _FOLDED_TO_ASCII)]
-    letters = [*_common(ranges, ((0x41, 0x5A),)), *_common(ranges, ((0x61, 0x7A),))]
-    exact += [(first ^ 0x20, last ^ 0x20) for first, last in letters]
-    folded = _common(ranges, _FOLDED_ALIKE)
-    either = "|".join(
-        f"(?{'-i' if part is exact else ''}:[{_listed(ranges_of(part))}])"
-        for part in (exact, folded)
-        if part
-    )
-    if negated:
-        return f"(?!{either})[\\s\\S]" if either else r"[\s\S]"
-    return f"(?:{either})" if either else "(?!)"
-
-
-def _common(ranges: Ranges, others: Ranges) -> list[tuple[int, int]]:
-    return [
-        (max(first, low), min(last, high))
-        for first, last in ranges
-        for low, high in others
-        if max(first, low) <= min(last, high)
-    ]
-
-
-def _listed(ranges: Ranges) -> str:
-    """The inside of brackets."""
-    return "".join(
-        _escaped(first) if first == last else f"{_escaped(first)}-{_escaped(last)}"
-        for first, last in ranges
-    )
+    def _written(self, ranges: Ranges, negated: bool = False) -> str:
+        return brackets(ranges, negated, self._highest)
 
 
 class _Point(tuple[tuple[int, int], ...]):
@@ -533,13 +473,10 @@ class _Point(tuple[tuple[int, int], ...]):
         return self[0][0]
 
 
-_SKIPPED: Final = re.compile(
-    r"\\.|\[(?:\\.|[^\]\\])*\]?|\((?!\?)|\(\?<(?![=!])([^>]*)>", re.DOTALL
-)
+_SKIPPED: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]?|\((?!\?)|\(\?<(?![=!])([^>]*)>", re.DOTALL)
 
 
 def _count_groups(text: str) -> tuple[int, bool]:
     """How many groups capture, and whether one has a name; both decide how escapes before them are read."""
     opening = [found for found in _SKIPPED.finditer(text) if found[0][0] == "("]
     return len(opening), any(found[1] is not None for found in opening)
-

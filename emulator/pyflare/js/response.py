@@ -160,6 +160,8 @@ class Response(Body, js_name="Response"):
     def _from_json(cls, data: Any = None, init: Any = None, *_: Any, **options: Any) -> Response:
         from .json import JSON
 
+        if data is None and options:
+            data, options = JsObject.adopt(options), {}
         serialised = JSON.stringify(data)
         if serialised is None:
             raise TypeError_("The value cannot be serialised as JSON.")

@@ -16,7 +16,7 @@ from .array import JsArray
 from .calling import adapt
 from .error import RangeError, TypeError_
 from .number import WHITE_SPACE, to_index, to_integer, to_number, to_string
-from .regexp_syntax import split_units, whole_characters
+from .utf16 import split_units, whole_characters
 from .value import JsProxy, is_nullish
 
 __all__ = ["StringMethods"]

@@ -19,10 +19,9 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import Any, ClassVar, Final, TypeAlias
 
-from .calling import adapt, call_function
+from .calling import adapt
 from .object_statics import ObjectStatics
 
 __all__ = [
@@ -31,7 +30,6 @@ __all__ = [
     "JsNull",
     "JsObject",
     "JsProxy",
-    "Prototype",
     "array",
     "get_property",
     "is_index",
@@ -221,9 +219,11 @@ class JsClass(type, JsProxy):
         return Function
 
     @property
-    def prototype(cls) -> Prototype:
-        own: Prototype | None = cls.__dict__.get("_own_prototype")
+    def prototype(cls) -> Any:
+        own = cls.__dict__.get("_own_prototype")
         if own is None:
+            from .prototype import Prototype
+
             own = Prototype._make(cls)
             type.__setattr__(cls, "_own_prototype", own)
         return own
@@ -289,71 +289,14 @@ class JsObject(JsProxy, metaclass=ObjectConstructor, js_name="Object"):
 
     def __delattr__(self, name: str) -> None:
         """Deleting what is not there does nothing, as in JavaScript."""
+        if name[-1:] == "_" and keyword.iskeyword(name[:-1]):
+            name = name[:-1]
         self.__dict__.pop(name, None)
 
 
 _new_object: Callable[[type[JsObject]], JsObject] = object.__new__
 #: Sets the whole `__dict__` past `JsObject.__setattr__`, which is Python code.
 _set_properties: Callable[[JsObject, dict[str, Any]], None] = JsObject.__dict__["__dict__"].__set__
-
-
-class Prototype(JsInstance, js_name="Object"):
-    """``C.prototype``: gives the class's methods as functions with ``call`` and ``apply``."""
-
-    def __init__(self, cls: JsClass) -> None:
-        self._class = cls
-
-    def __getattribute__(self, name: str) -> Any:
-        if name[:1] == "_" or name in ("typeof", "to_py"):
-            return object.__getattribute__(self, name)
-        cls = self._class
-        if name == "constructor":
-            return cls
-        if name == "toString" and cls is JsObject:
-            return PrototypeMethod._make(object_tag, object, name)
-        member = getattr(cls, name)
-        if name not in dir(JsProxy) and not callable(member):
-            return member
-        return PrototypeMethod._make(member, cls, name)
-
-    def __str__(self) -> str:
-        return f"[object {getattr(self._class, '_tag', None) or self._class._js_name}]"
-
-    __repr__ = __str__
-
-
-class PrototypeMethod(JsInstance, js_name="Function"):
-    """A method taken from a prototype, to be called with an explicit ``this``."""
-
-    def __init__(self, function: Callable[..., Any], owner: type, name: str) -> None:
-        self._function = function
-        self._owner = owner
-        self._name = name.removesuffix("_")
-
-    @property
-    def name(self) -> str:
-        return self._name
-
-    def call(self, this: Any = None, *args: Any, **keywords: Any) -> Any:
-        return call_function(self._function, self._owner, this, *args, **keywords)
-
-    def apply(self, this: Any = None, args: Any = None, *_: Any) -> Any:
-        return self.call(this, *(() if is_nullish(args) else args))
-
-    def bind(self, this: Any = None, *args: Any) -> Any:
-        from .function import Function
-
-        return Function.around(partial(self.call, this, *args), f"bound {self._name}")
-
-    def __call__(self, *args: Any) -> Any:
-        return self.call(None, *args)
-
-    @property
-    def typeof(self) -> str:
-        return "function"
-
-    def toString(self, *_: Any) -> str:
-        return f"function {self._name}() {{ [native code] }}"
 
 
 def _arriving(number: float) -> int | float:
@@ -377,7 +320,9 @@ def own_items(value: Any) -> Iterator[tuple[str, Any]]:
         if own is not None and not isinstance(value, type):
             yield from own()
     elif isinstance(value, dict):
-        yield from ((property_key(key), item) for key, item in list(value.items()))
+        yield from with_indices_first(
+            {property_key(key): item for key, item in value.items()}
+        ).items()
     elif isinstance(value, list | tuple | str):
         yield from ((str(index), item) for index, item in enumerate(value))
 

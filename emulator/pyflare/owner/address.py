@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +34,8 @@ class OwnerSocket:
         self._elsewhere: Path | None = None
         path = lease.root / _NAME
         if len(os.fsencode(path)) > _LONGEST_PATH:
+            import tempfile
+
             self._elsewhere = Path(tempfile.mkdtemp(prefix=_PREFIX))
             path = self._elsewhere / _NAME
         self._path = path

@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-__all__ = ["can_run_sync", "install", "run_sync", "uninstall"]
+__all__ = ["can_run_sync", "install", "run_sync", "uninstall", "without_waiting"]
 
 T = TypeVar("T")
 
@@ -31,14 +31,26 @@ def _never() -> bool:
     return False
 
 
+def _plainly(function: Callable[[], T]) -> T:
+    return function()
+
+
 _run: Callable[[Awaitable[Any]], Any] = _refuse
 _can_run: Callable[[], bool] = _never
+_call: Callable[[Callable[[], Any]], Any] = _plainly
 
 
-def install(run: Callable[[Awaitable[Any]], Any], can_run: Callable[[], bool]) -> None:
-    """Say how to wait: ``run(awaitable)`` gives its result, ``can_run()`` whether that is possible here and now."""
-    global _run, _can_run
-    _run, _can_run = run, can_run
+def install(
+    run: Callable[[Awaitable[Any]], Any],
+    can_run: Callable[[], bool],
+    call: Callable[[Callable[[], Any]], Any] = _plainly,
+) -> None:
+    """Say how to wait: ``run(awaitable)`` gives its result, ``can_run()`` whether that is possible here and now.
+
+    ``call(function)`` gives the result of a function in which waiting is refused.
+    """
+    global _run, _can_run, _call
+    _run, _can_run, _call = run, can_run, call
 
 
 def uninstall() -> None:
@@ -59,3 +71,9 @@ def run_sync(x: Awaitable[T], /) -> T:
 def can_run_sync() -> bool:
     """Whether :func:`run_sync` works here."""
     return _can_run()
+
+
+def without_waiting(function: Callable[[], T]) -> T:
+    """Call a function that has to end before anything else can happen; in it :func:`run_sync` is refused."""
+    result: T = _call(function)
+    return result

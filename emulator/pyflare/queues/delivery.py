@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from pyflare.env.queue import shown_metrics
 from pyflare.js.callbacks import supervise
@@ -90,8 +90,9 @@ async def _run_in_time(
 
     handler = asyncio.ensure_future(run_queue_event(worker, batch, report))
     limit = _Limit(clock, handler, marks)
+    ends: list[asyncio.Future[Any]] = [handler, limit.given_up]
     try:
-        await asyncio.wait([handler, limit.given_up], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
         handler.cancel()
         await asyncio.wait([handler], timeout=1)
@@ -152,9 +153,7 @@ class _Limit:
         self.given_up.cancel()
 
 
-async def _reported(
-    handler: asyncio.Future[bool], report: Callable[[BaseException], None]
-) -> None:
+async def _reported(handler: asyncio.Future[bool], report: Callable[[BaseException], None]) -> None:
     await asyncio.wait([handler])
     if not handler.cancelled() and (error := handler.exception()) is not None:
         report(error)

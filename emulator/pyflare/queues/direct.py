@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from pyflare.js.queue_bodies import content_type, encode
 from pyflare.js.value import JsObject, jsnull
@@ -16,6 +16,9 @@ from .delivery import ConsumerLog
 from .event import ConsumingWorker, run_queue_event
 
 __all__ = ["DirectMessage", "deliver_directly"]
+
+#: The last time, in milliseconds since the epoch, that a Date can hold.
+_LATEST: Final = 8_640_000_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +39,8 @@ class DirectMessage:
         """
         if not isinstance(given, Mapping) or "body" not in given:
             raise ValueError(f'A message is an object with a "body", not {given!r}.')
-        body = _with_null(given["body"])
         try:
+            body = _with_null(given["body"])
             kind = content_type(given.get("contentType", "bytes" if _is_bytes(body) else "json"))
             encoded = encode(body, kind)
         except Exception as error:
@@ -75,13 +78,15 @@ def _milliseconds(timestamp: Any, now: int) -> int:
         case bool():
             pass
         case int() | float():
-            return int(timestamp)
-        case datetime():
-            return int(timestamp.timestamp() * 1000)
-        case str():
+            # Beyond these a Date is invalid.
+            if -_LATEST <= timestamp <= _LATEST:
+                return int(timestamp)
+        case datetime() | str():
             try:
-                return int(datetime.fromisoformat(timestamp).timestamp() * 1000)
-            except ValueError:
+                if isinstance(timestamp, str):
+                    timestamp = datetime.fromisoformat(timestamp)
+                return int(timestamp.timestamp() * 1000)
+            except (ValueError, OverflowError):
                 pass
     raise ValueError(
         f'"timestamp" is a number of milliseconds or an ISO 8601 text, not {timestamp!r}.'

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from pyflare.workers.current import current_event
 from pyflare.workers.event import ExecutionContext
+from pyflare.workers.suspend import can_run_sync
 
 from .batch import MessageBatch
 
@@ -48,9 +49,10 @@ async def run_queue_event(
         succeeded = True
         try:
             await worker.handle("queue", batch)
-        except GeneratorExit:
-            raise
         except BaseException as error:
+            # Outside a carrier this coroutine is being closed; in one, the worker itself has raised it.
+            if isinstance(error, GeneratorExit) and not can_run_sync():
+                raise
             # sys.exit() in a handler, or awaiting a task that it has cancelled itself, is a failure of the handler.
             if isinstance(error, asyncio.CancelledError) and _is_cancelled():
                 raise

@@ -24,7 +24,7 @@ from .event import FailureReport
 from .finder import SyntheticFinder
 from .isolation import Isolation
 from .loop import SwitchingLoop
-from .suspend import can_run_sync, run_sync
+from .suspend import can_run_sync, run_sync, without_waiting
 from .worker import Worker, WorkerDefinition
 
 __all__ = ["Runtime"]
@@ -82,7 +82,7 @@ class Runtime:
         """
         self._finder.install()
         standard_library.install()
-        suspension.install(run_sync, can_run_sync)
+        suspension.install(run_sync, can_run_sync, without_waiting)
 
     def uninstall(self) -> None:
         """Give the process back as it was."""

@@ -44,6 +44,8 @@ class Carrier(greenlet):  # type: ignore[misc]
     #: What the last step gave; whoever takes it puts None in its place.
     value: Any = None
     closing: bool = False
+    #: Runs a synchronous call of JavaScript's, which cannot be suspended.
+    pinned: bool = False
 
     def run(self, step: Callable[[Any], Any] | None, argument: Any) -> None:
         while step is not None:
@@ -86,7 +88,19 @@ class Carrier(greenlet):  # type: ignore[misc]
 def can_run_sync() -> bool:
     """Whether `run_sync` is able to suspend the calling code."""
     carrier = getcurrent()
-    return isinstance(carrier, Carrier) and not carrier.closing
+    return isinstance(carrier, Carrier) and not carrier.closing and not carrier.pinned
+
+
+def without_waiting(function: Callable[[], T]) -> T:
+    """Calls `function`, in which `run_sync` is refused, as production refuses it beneath a synchronous callback."""
+    carrier = getcurrent()
+    if not isinstance(carrier, Carrier) or carrier.pinned:
+        return function()
+    carrier.pinned = True
+    try:
+        return function()
+    finally:
+        carrier.pinned = False
 
 
 def run_sync(awaitable: Awaitable[T]) -> T:
@@ -102,7 +116,7 @@ def run_sync(awaitable: Awaitable[T]) -> T:
     if not native and not isinstance(awaitable, Awaitable):
         raise TypeError(f"object {type(awaitable).__name__} is not awaitable")
     carrier = getcurrent()
-    if not isinstance(carrier, Carrier) or carrier.closing:
+    if not isinstance(carrier, Carrier) or carrier.closing or carrier.pinned:
         if native:
             coroutine.close()
         raise RuntimeError(_NOT_SUSPENDABLE)

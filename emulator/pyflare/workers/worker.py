@@ -15,6 +15,7 @@ from pyflare.js.error import Error, TypeError_
 from pyflare.js.fetch import Send, outbound
 from pyflare.js.globals import node_compat
 from pyflare.js.response import Response
+from pyflare.js.rpc.errors import is_passing
 from pyflare.js.rpc.host import StubHost, stub_host
 from pyflare.js.semantics import Semantics, semantics
 from pyflare.js.timers import Timers, event_timers
@@ -143,7 +144,9 @@ class Worker:
             entrypoints, has_legacy_fetch = await self._carriers.drive(
                 self._import(), self.scope.new_context()
             )
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
+        except BaseException as error:
+            if is_passing(error):
+                raise
             self.fail(error)
             return
         self.failure = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from pyflare_bindings.objects import ObjectStorage
 from pyflare_bindings.objects.open_databases import OpenDatabases, databases_allowed
+from pyflare_bindings.storage.errors import SqlError
 
 from .conftest import MANY, Objects, rows
 
@@ -78,6 +80,56 @@ def test_an_object_moves_to_its_file_in_the_middle_of_everything(objects: Object
         objects.commit(storage)
         assert cursor.fetch_all() == [(each,) for each in range(1, number + 1)]
     assert objects.has_file(storage)
+
+
+@pytest.mark.parametrize("how", ["often", "grows", "both"])
+def test_rows_that_are_being_read_are_live_and_hold_up_the_move(objects: Objects, how: str) -> None:
+    storage = objects.open()
+    storage.exec("CREATE TABLE t (id INTEGER PRIMARY KEY); INSERT INTO t VALUES (1), (2)")
+    objects.commit(storage)
+    cursor = storage.exec("SELECT id FROM t")
+    assert cursor.next() == (1,)
+    for number in range(3, 3 + MANY):
+        storage.exec("INSERT INTO t VALUES (?)", (float(number),))
+        if how != "often":
+            storage.put("large", b"x" * 80_000)
+        objects.commit(storage)
+        if how == "grows":
+            break
+    last = number
+    storage.exec("DELETE FROM t WHERE id = ?", (float(last),))
+    objects.commit(storage)
+    assert not objects.has_file(storage)
+    assert cursor.fetch_all() == [(each,) for each in range(2, last)]
+    storage.put("a", b"1")
+    objects.commit(storage)
+    assert objects.has_file(storage) is True
+    objects.restart()
+    storage = objects.open()
+    assert storage.get("a") == b"1"
+    assert rows(storage, "SELECT count(*) FROM t") == [(last - 1,)]
+
+
+def test_what_was_stored_while_rows_were_read_survives(objects: Objects) -> None:
+    storage = objects.open()
+    storage.exec("CREATE TABLE t (id); INSERT INTO t VALUES (1), (2)")
+    cursor = storage.exec("SELECT id FROM t")
+    storage.put("large", b"x" * 300_000)
+    objects.commit(storage)
+    assert not objects.has_file(storage)
+    del cursor
+    objects.restart()
+    assert objects.open().get("large") == b"x" * 300_000
+
+
+def test_an_object_that_grows_far_moves_whoever_reads(objects: Objects) -> None:
+    storage = objects.open()
+    storage.exec("CREATE TABLE t (id); INSERT INTO t VALUES (1), (2)")
+    cursor = storage.exec("SELECT id FROM t")
+    storage.put("large", b"x" * 1_500_000)
+    objects.commit(storage)
+    assert objects.has_file(storage)
+    assert cursor.fetch_all() == [(1,), (2,)]
 
 
 def test_an_object_moves_before_a_statement_that_needs_the_table_it_has(objects: Objects) -> None:
@@ -240,6 +292,79 @@ def test_a_database_in_use_may_be_one_too_many(tmp_path: Path) -> None:
         objects.open_databases.close_idle()
         objects.open_databases.close_idle()
         assert len(objects.open_databases) == 0
+        objects.stop()
+
+
+NUMBERS = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT id FROM t",
+        "SELECT * FROM t JOIN t AS u",
+        NUMBERS.format(5_000) + "SELECT i FROM n",
+        NUMBERS.format(30_000) + "SELECT i FROM n",
+        "SELECT abs(id - 9223372036854775807 - 5) FROM t",
+        "SELECT CASE id WHEN 3 THEN CAST(x'ff' AS TEXT) ELSE 'a' END FROM t",
+    ],
+    ids=["few", "many", "measured", "very many", "one fails", "not UTF-8"],
+)
+@pytest.mark.parametrize("read", [0, 1, 3])
+def test_a_cursor_does_not_notice_that_room_was_made(
+    objects: Objects, storage: ObjectStorage, query: str, read: int
+) -> None:
+    storage.exec("CREATE TABLE t (id); INSERT INTO t VALUES (1), (2), (3), (4), (5), (6)")
+    objects.commit(storage)
+
+    def outcome(crowded: bool) -> list[object]:
+        seen: list[object] = []
+        cursor = storage.exec(query)
+        try:
+            for _ in range(read):
+                seen += [cursor.next(), cursor.rows_read]
+            for _ in range(3 if crowded else 0):
+                storage.close_early()
+            seen += [cursor.next(), cursor.rows_read]
+            seen += [cursor.fetch_all(), cursor.rows_read]
+            seen += [cursor.next()]
+        except SqlError as error:
+            seen += [type(error), str(error)]
+        return seen
+
+    assert outcome(crowded=True) == outcome(crowded=False)
+
+
+def test_what_the_turn_before_wrote_is_committed_to_make_room(
+    objects: Objects, storage: ObjectStorage
+) -> None:
+    storage.put("a", b"1")
+    assert storage.close_early() is False
+    storage.on_crowded = lambda: objects.commit(storage)
+    assert storage.close_early() is True
+    assert not storage.in_transaction
+    assert storage.get("a") == b"1"
+    depth = storage.savepoint()
+    storage.put("a", b"2")
+    assert storage.close_early() is False
+    storage.roll_back(depth)
+    assert storage.get("a") == b"1"
+
+
+def test_no_more_files_are_open_than_allowed_while_all_are_written_to(tmp_path: Path) -> None:
+    with asyncio.Runner() as runner:
+        objects = Objects(runner, tmp_path / "state")
+        objects.registry._open_objects = OpenDatabases(2, files=4)
+        objects.namespace = objects.registry.objects("worker-Other")
+        storages = [objects.grown(str(number)) for number in range(12)]
+        for storage in storages:
+            storage.on_crowded = partial(objects.commit, storage)
+        for number, storage in enumerate(storages):
+            storage.put("a", str(number).encode())
+            storage.exec("SELECT 1 UNION ALL SELECT 2")
+            assert len(objects.open_databases) <= 4
+        assert len(open_files(tmp_path)) <= 4 * 3 + 3
+        assert [storage.get("a") for storage in storages] == [b"%d" % each for each in range(12)]
         objects.stop()
 
 

@@ -211,6 +211,21 @@ class TestInAnObject:
                 self.violate()
                 return Response("answered")
 
+            async def in_a_transaction(self):
+                async def inside(txn):
+                    self.violate()
+                    return "answered"
+
+                return await self.ctx.storage.transaction(inside)
+
+            async def in_a_synchronous_transaction(self):
+                self.ctx.storage.transactionSync(self.violate)
+
+            async def by_pragma(self):
+                self.ctx.storage.sql.exec("CREATE TABLE other (id INTEGER REFERENCES parent (id))")
+                self.ctx.storage.sql.exec("PRAGMA defer_foreign_keys = ON")
+                self.ctx.storage.sql.exec("INSERT INTO other VALUES (1)")
+
             async def raises(self):
                 self.violate()
                 raise ValueError("its own")
@@ -259,19 +274,22 @@ class TestInAnObject:
 
         return go
 
-    @pytest.mark.parametrize("what", ["rpc", "fetch", "raises", "calls_another", "puts_in_kv"])
+    @pytest.mark.parametrize(
+        "what",
+        [
+            "rpc", "fetch", "raises", "calls_another", "puts_in_kv", "in_a_transaction",
+            "in_a_synchronous_transaction", "by_pragma",
+        ],
+    )  # fmt: skip
     def test_a_failed_commit_takes_the_place_of_everything_that_would_have_left(
         self, outcome, what
     ):
         failed, seen = outcome(what)
         for error in failed:
-            assert (
-                str(error)
-                .removeprefix("Error: ")
-                .startswith(
-                    "Durable Object was reset and rolled back to its last known good state because the application "
-                    "left the database in a state where constraints were violated: "
-                )
+            assert str(error).removeprefix("Error: ") == (
+                "Durable Object was reset and rolled back to its last known good state because the application "
+                "left the database in a state where constraints were violated: FOREIGN KEY constraint failed: "
+                "SQLITE_CONSTRAINT (extended: SQLITE_CONSTRAINT_FOREIGNKEY)"
             )
         assert failed[1].durableObjectReset is True
         assert seen == [0, None, None]

@@ -121,9 +121,7 @@ class TestTheDirectoryItself:
         assert assets.get("/f.txt").body == b"later"
 
     def test_becomes_a_link(self, tmp_path: Path) -> None:
-        assets = self.releases(
-            tmp_path, lambda at: (at / "releases" / "1").rename(at / "public")
-        )
+        assets = self.releases(tmp_path, lambda at: (at / "releases" / "1").rename(at / "public"))
         assert assets.get("/f.txt").body == b"1"
 
         (tmp_path / "public").rename(tmp_path / "old")
@@ -132,9 +130,7 @@ class TestTheDirectoryItself:
         assert assets.get("/f.txt").body == b"2"
 
     def test_is_replaced_by_another(self, tmp_path: Path) -> None:
-        assets = self.releases(
-            tmp_path, lambda at: (at / "releases" / "1").rename(at / "public")
-        )
+        assets = self.releases(tmp_path, lambda at: (at / "releases" / "1").rename(at / "public"))
         assert assets.get("/f.txt").body == b"1"
 
         (tmp_path / "public").rename(tmp_path / "old")

@@ -15,9 +15,7 @@ FILES = {
     "docs/index.html": "docs",
     "docs/docs/index.html": "docs of docs",
     "a b/index.html": "spaced",
-    "_redirects": (
-        "/old /new 301\n/far https://other.test/x\n/home / 302\n/rewritten /page 200\n"
-    ),
+    "_redirects": ("/old /new 301\n/far https://other.test/x\n/home / 302\n/rewritten /page 200\n"),
 }
 SOURCE = """
 from workers import Response, WorkerEntrypoint

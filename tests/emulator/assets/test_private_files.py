@@ -153,3 +153,23 @@ def test_a_configuration_that_breaks_stops_the_assets_until_it_is_mended(
 
     assert seen == [200, 500, 200]
     assert "vars" in text
+
+
+def test_where_a_link_to_secrets_leads_is_hidden_also_after_it_has_changed(
+    run: Runner, tmp_path: Path
+) -> None:
+    config = worker(tmp_path, "one", ".")
+    (tmp_path / ".assetsignore").write_text("*.py\n")
+    for name in ("first.txt", "second.txt"):
+        (tmp_path / name).write_text(SECRET)
+    (tmp_path / ".dev.vars").symlink_to("first.txt")
+
+    async def program(flare: Any) -> Any:
+        seen = [(await request(flare, "/first.txt")).body]
+        (tmp_path / ".dev.vars").unlink()
+        (tmp_path / ".dev.vars").symlink_to("second.txt")
+        await flare.reload(config)
+        seen.append((await request(flare, "/second.txt")).body)
+        return seen
+
+    assert run(program, config) == [b"the Worker"] * 2

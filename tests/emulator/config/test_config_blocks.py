@@ -226,6 +226,23 @@ def test_a_consumer_with_everything(project):
     }
 
 
+@pytest.mark.parametrize(
+    "key", ["max_batch_size", "max_retries", "max_concurrency", "retry_delay", "visibility_timeout_ms"]
+)  # fmt: skip
+def test_a_fraction_of_what_is_counted_is_refused(project, key):
+    queues = {"consumers": [{"queue": "q", key: 2.5}]}
+    assert project.messages("error", queues=queues) == [
+        f'"queues.consumers[0].{key}" must be a whole number but got 2.5.'
+    ]
+
+
+def test_a_whole_number_may_be_written_with_a_point(project):
+    (found,) = project.worker(
+        queues={"consumers": [{"queue": "q", "max_retries": 2.0}]}
+    ).queue_consumers
+    assert type(found.max_retries) is int
+
+
 def test_what_a_consumer_leaves_open_is_left_open(project):
     (found,) = project.worker(queues={"consumers": [{"queue": "q"}]}).queue_consumers
     assert (found.max_batch_size, found.max_retries, found.retry_delay) == (None, None, None)

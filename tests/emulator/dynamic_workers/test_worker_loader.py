@@ -310,6 +310,10 @@ def test_data_modules_are_files_beside_the_code(loaded: Any) -> None:
         ({"modules": None}, "Dynamic Worker code must contain at least one module."),
         ({"mainModule": None}, "needs a text 'mainModule'"),
         ({"compatibilityDate": None}, "needs a text 'compatibilityDate'"),
+        ({"compatibilityDate": "soon"}, 'Invalid compatibility date "soon"'),
+        ({"compatibilityDate": "2026-13-01"}, 'Invalid compatibility date "2026-13-01"'),
+        ({"compatibilityDate": "20260501"}, 'Invalid compatibility date "20260501"'),
+        ({"compatibilityDate": "9999-01-01"}, '"9999-01-01" is in the future'),
         (
             {"mainModule": "w.js", "modules": {"w.js": ""}},
             "'w.js' of a dynamic Worker is not Python",
@@ -385,6 +389,36 @@ def test_a_callback_that_fails_is_asked_again(loaded: Any) -> None:
         return await text(entrypoint)
 
     assert loaded(program).startswith("dynamic hello 1")
+
+
+BAD_CODE = {
+    "a callback that raises": ValueError("not yet"),
+    "a callback that exits": SystemExit(3),
+    "no code": None,
+    "code with a wrong flag": code(compatibilityFlags=["no_such_flag"]),
+    "a module that does not import": code(modules={"entry.py": "1 / 0"}),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_CODE)
+def test_a_load_that_failed_is_not_kept(loaded: Any, bad: str) -> None:
+    async def program(flare: Pyflare, env: Any) -> Any:
+        async def fails() -> Any:
+            if isinstance(BAD_CODE[bad], BaseException):
+                raise BAD_CODE[bad]
+            return BAD_CODE[bad]
+
+        async def mended() -> Any:
+            return code()
+
+        with pytest.raises(Exception):  # noqa: B017
+            await text(env.LOADER.get("x", fails).getEntrypoint())
+        kept = len(flare._background.dynamic.service._loaded)
+        return kept, await text(env.LOADER.get("x", mended).getEntrypoint())
+
+    kept, answer = loaded(program)
+    assert kept == 0
+    assert answer.startswith("dynamic hello 1")
 
 
 @pytest.mark.parametrize("callback", [None, 5, {"a": 1}])

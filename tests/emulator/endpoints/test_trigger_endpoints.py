@@ -95,11 +95,12 @@ def test_what_the_query_says(
     assert ask(run, tmp_path, f"/cdn-cgi/handler/scheduled{query}")[1] == [expected]
 
 
-def test_a_time_that_is_no_number_is_refused(run: Runner, tmp_path: Path) -> None:
-    answer, ran = ask(run, tmp_path, "/cdn-cgi/handler/scheduled?time=tomorrow")
+@pytest.mark.parametrize("time", ["tomorrow", "9999999999999999", "-9999999999999999"])
+def test_a_time_that_is_none_is_refused(run: Runner, tmp_path: Path, time: str) -> None:
+    answer, ran = ask(run, tmp_path, f"/cdn-cgi/handler/scheduled?time={time}")
 
     assert (answer.status, ran) == (400, [])
-    assert answer.text == '"time" is a number of milliseconds since 1970, not "tomorrow".'
+    assert answer.text == f'"time" is a number of milliseconds since 1970, not "{time}".'
 
 
 @pytest.mark.parametrize(
@@ -196,6 +197,12 @@ INCOMPLETE = (
             "Email could not be parsed: invalid or no message id provided",
         ),
         (
+            "?from=a@one.test&to=b@two.test",
+            b"To: " + b"(" * 100_000 + b"\r\nMessage-ID: <a@one.test>\r\n\r\nx",
+            400,
+            "Email could not be parsed: Error: its headers are nested too deeply",
+        ),
+        (
             "?from=a@one.test&to=reject@two.test",
             EMAIL,
             400,
@@ -223,6 +230,24 @@ def test_what_is_wrong_with_a_message_is_told(
     answer, _ = ask(run, tmp_path, f"/cdn-cgi/handler/email{query}", method="POST", body=body)
 
     assert (answer.status, answer.text) == (status, text)
+
+
+def test_parts_within_parts_are_the_handlers_matter(run: Runner, tmp_path: Path) -> None:
+    deep = b"".join(
+        b'Content-Type: multipart/mixed; boundary="%d"\r\n\r\n--%d\r\n' % (at, at)
+        for at in range(3000)
+    )
+    body = b"From: a@one.test\r\nTo: b@two.test\r\nMessage-ID: <a@one.test>\r\n" + deep
+
+    answer, ran = ask(
+        run,
+        tmp_path,
+        "/cdn-cgi/handler/email?from=a@one.test&to=b@two.test",
+        method="POST",
+        body=body,
+    )
+
+    assert (answer.status, ran) == (200, [("a@one.test", "b@two.test", len(body))])
 
 
 def test_a_failing_email_handler_is_a_failure(run: Runner, tmp_path: Path) -> None:
@@ -284,6 +309,19 @@ def test_a_failing_consumer_is_a_failure(run: Runner, tmp_path: Path) -> None:
         ("orders", "POST", b'{"a": 1}', 400, "There are no messages in the body."),
         ("orders", "POST", b'[{"id": 1}]', 400, "A message is an object with a"),
         ("orders", "POST", b"[1]", 400, "A message is an object with a"),
+        ("orders", "POST", b"[" * 100_000, 400, "nested too deeply"),
+        (
+            "orders",
+            "POST",
+            b'[{"body": ' + b'{"a":' * 700 + b"1" + b"}" * 700 + b"}]",
+            400,
+            "The body of a message cannot be sent",
+        ),
+        ("orders", "POST", b'[{"body": 1, "timestamp": 1e300}]', 400, '"timestamp" is a number'),
+        ("orders", "POST", b'[{"body": 1, "timestamp": -1e16}]', 400, '"timestamp" is a number'),
+        ("orders", "POST", b'[{"body": 1, "timestamp": Infinity}]', 400, '"timestamp" is a number'),
+        ("orders", "POST", b'[{"body": 1, "timestamp": NaN}]', 400, '"timestamp" is a number'),
+        ("orders", "POST", b'[{"body": 1, "timestamp": "soon"}]', 400, '"timestamp" is a number'),
         (
             "other",
             "POST",

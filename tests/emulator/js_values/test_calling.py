@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -28,7 +28,8 @@ for found in pkgutil.walk_packages(pyflare.js.__path__, "pyflare.js."):
 
 
 def classes(base: type = JsProxy) -> Iterator[type]:
-    for each in type.__subclasses__(base):
+    subclasses: list[type] = type.__subclasses__(base)
+    for each in subclasses:
         if each.__module__.startswith("pyflare.js.") and isinstance(each, JsClass):
             yield each
         if each is not JsClass:
@@ -72,10 +73,13 @@ def test_every_global_function_takes_any_number_of_arguments_and_any_keyword(nam
         assert not inspect.isfunction(value)
 
 
-SURPLUS = {
+SURPLUS: dict[str, tuple[Callable[[], Any], Any]] = {
     "Headers.get": (lambda: js.Headers.new([["a", "1"]]).get("a", "b"), "1"),
     "Headers.has": (lambda: js.Headers.new([["a", "1"]]).has("a", 5, 6), True),
-    "Headers.entries": (lambda: [[*e] for e in js.Headers.new([["a", "1"]]).entries(1)], [["a", "1"]]),
+    "Headers.entries": (
+        lambda: [[*e] for e in js.Headers.new([["a", "1"]]).entries(1)],
+        [["a", "1"]],
+    ),
     "URLSearchParams.get": (lambda: js.URLSearchParams.new("k=v").get("k", "default"), "v"),
     "FormData.has": (lambda: js.FormData.new().has("a", 1, 2), False),
     "atob": (lambda: js.atob("YQ==", 1), "a"),
@@ -103,7 +107,7 @@ def test_surplus_arguments_are_ignored(name: str) -> None:
     assert call() == expected
 
 
-MISSING = {
+MISSING: dict[str, tuple[Callable[[], Any], Any]] = {
     "Headers.get": (lambda: js.Headers.new().get(), jsnull),
     "String.fromCharCode": (lambda: js.String.fromCharCode(), ""),
     "Number.isInteger": (lambda: js.Number.isInteger(), False),
@@ -118,7 +122,7 @@ def test_missing_arguments_are_undefined(name: str) -> None:
     assert call() == expected
 
 
-KEYWORDS = {
+KEYWORDS: dict[str, tuple[Callable[[], Any], Any]] = {
     "JSON.stringify": (lambda: js.JSON.stringify(a=1), '{"a":1}'),
     "Object.assign": (lambda: js.Object.assign(js.Object.new(), a=1).a, 1),
     "Object.keys": (lambda: [*js.Object.keys(a=1)], ["a"]),
@@ -177,12 +181,13 @@ def test_functions_have_a_name_a_length_and_a_type() -> None:
 
 
 def test_global_functions_are_javascript_objects() -> None:
-    assert isinstance(js.fetch, JsProxy)
+    fetch: Any = js.fetch
+    assert isinstance(fetch, JsProxy)
     assert isinstance(js.fetch, JsCallable)
-    assert js.fetch is js.fetch
-    assert js.fetch.constructor is js.Function
-    assert str(js.fetch) == "function fetch() { [native code] }"
-    assert js.fetch.bind(None).name == "bound fetch"
+    assert fetch is js.fetch
+    assert fetch.constructor is js.Function
+    assert str(fetch) == "function fetch() { [native code] }"
+    assert fetch.bind(None).name == "bound fetch"
 
 
 def test_prototypes_print_as_their_class() -> None:
@@ -196,5 +201,14 @@ def test_a_function_that_follows_the_rules_is_left_alone() -> None:
 
     def for_python(self: Any, *, depth: int = 0) -> None: ...
 
-    assert accepting(follows, bound=1) is follows
-    assert accepting(for_python, bound=1) is for_python
+    functions: list[Any] = [follows, for_python]
+    for function in functions:
+        assert accepting(function, bound=1) is function
+
+
+def test_a_function_is_shown_by_name_and_cannot_be_cloned() -> None:
+    from pyflare.js.inspect_value import inspect
+
+    assert inspect(js.Object.new(f=js.fetch)) == "{ f: [Function: fetch] }"
+    with pytest.raises(JsException, match="DataCloneError"):
+        js.structuredClone(js.fetch)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pyflare.js.date import Date
+from pyflare.js.date_text import parse_date
 from pyflare.js.error import RangeError
 from pyflare.js.value import jsnull
 
@@ -150,3 +151,20 @@ def test_dates_are_ordered_by_time_and_equal_by_identity() -> None:
     assert early < late
     assert late >= 2
     assert Date.new(1) != early
+
+
+_PARTS = [
+    "2020", "05", "6", "7:08", "07:08:09", " PM", "T", "t", "-", "/", ".", ",", " ", "May", "may ", "Mayo", "Jan",
+    "GMT",
+    "+0100", "+01:00", "Z", "UTC", "(x)", "Mon", "foo", "31", "13", "0", "99", "T07:08", "-05", "2020-05-06", "24:00",
+    "EST", "2020-05-06T07:08:09", ".5", "-0500",
+]  # fmt: skip
+
+
+def test_reading_of_random_parts_agrees_with_node(node: Node) -> None:
+    dice = random.Random(3)
+    texts = ["".join(dice.choice(_PARTS) for _ in range(dice.randint(1, 5))) for _ in range(4000)]
+    ours = [None if found != found else found for found in map(parse_date, texts)]
+    assert dict(zip(texts, ours, strict=True)) == dict(
+        zip(texts, node("Date.parse(x)", texts), strict=True)
+    )

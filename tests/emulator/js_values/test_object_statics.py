@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -81,7 +82,7 @@ def test_values_are_grouped_by_what_a_function_gives() -> None:
     assert ([*groups.odd], [*groups.even]) == ([1, 3], [2])
 
 
-REFUSED = {
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "keys of undefined": (lambda: js.Object.keys(), "Cannot convert undefined or null to object"),
     "keys of null": (lambda: js.Object.keys(jsnull), "Cannot convert undefined or null to object"),
     "assign to undefined": (lambda: js.Object.assign(), "Cannot convert undefined or null"),

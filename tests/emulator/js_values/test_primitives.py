@@ -185,6 +185,8 @@ def test_regexp_has_its_own_parts() -> None:
         (lambda: Math.fround(5.5), 5.5),
         (lambda: Math.atan2(0, 1), 0),
         (lambda: Math.cbrt(27), 3),
+        (lambda: Math.cbrt(-125), -5),
+        (lambda: round(Math.cbrt(2), 12), 1.259921049895),
     ],
 )
 def test_math(value: Callable[[], float], expected: float) -> None:

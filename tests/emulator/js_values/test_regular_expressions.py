@@ -101,9 +101,7 @@ def test_a_source_that_is_no_pattern_is_refused_in_javascripts_words(
         ("a", "v", "Pyflare does not support the flag v"),
     ],
 )
-def test_what_python_cannot_match_is_refused_by_name(
-    pattern: str, flags: str, reason: str
-) -> None:
+def test_what_python_cannot_match_is_refused_by_name(pattern: str, flags: str, reason: str) -> None:
     with pytest.raises(JsException, match=reason) as caught:
         RegExp.new(pattern, flags)
     assert caught.value.name == "SyntaxError"

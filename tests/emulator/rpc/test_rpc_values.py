@@ -186,6 +186,23 @@ def test_more_than_32_mebibytes_are_refused(between: Between, many: str) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("character", "bytes_each"), [("x", 1), ("\\xe9", 1), ("\\u0394", 2), ("\\U0001f600", 4)]
+)
+def test_text_counts_as_v8_writes_it(between: Between, character: str, bytes_each: int) -> None:
+    caller = f"""
+    answers = []
+    for count in ((32 << 20) // {bytes_each} - 8, (32 << 20) // {bytes_each} + 1):
+        try:
+            answers.append(len(await B._binding.length("{character}" * count)) > 0)
+        except JsException as error:
+            answers.append(error.message[:14])
+    return answers
+    """
+    callee = "def length(self, text): return 'well'"
+    assert between(callee, caller) == [True, "Serialized RPC"]
+
+
 def test_a_cycle_crosses_as_a_cycle(between: Between) -> None:
     # A Python method gets converted values, so that the ring is turned round by a function.
     caller = """

@@ -277,7 +277,7 @@ def test_workers_of_one_emulator_share_connections(run: Runner, tmp_path: Path) 
     assert (body, server.connections) == (b"ok", 1)
 
 
-@pytest.mark.parametrize("sent", [b"no gzip", gzip.compress(b"packed")])
+@pytest.mark.parametrize("sent", [b"no gzip", gzip.compress(b"packed")], ids=["not", "really"])
 def test_an_encoded_answer_that_is_passed_on_unread_is_not_looked_into(
     run: Runner, tmp_path: Path, sent: bytes
 ) -> None:

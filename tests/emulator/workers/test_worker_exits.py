@@ -12,8 +12,9 @@ import pytest
 
 from pyflare import Pyflare
 from pyflare.server.log import LogSink
+from pyflare.server.outbound import ResponseAborted
 from pyflare.server.own_loop import OwnLoop
-from tests.emulator.conftest import Lines, request, write_worker
+from tests.emulator.conftest import Lines, Runner, request, write_worker
 
 SOURCE = """
 import asyncio
@@ -276,3 +277,83 @@ def test_a_loop_of_its_own_outlives_an_exit() -> None:
 
 def _silent() -> LogSink:
     return LogSink(stdout=Lines(), stderr=Lines())  # type: ignore[arg-type]
+
+
+OTHERS = """
+import js
+from workers import DurableObject, Response, WorkerEntrypoint
+
+KIND = {kind}
+
+
+def leave(*_):
+    raise KIND
+
+
+class Room(DurableObject):
+    async def fetch(self, request):
+        leave()
+
+    async def method(self):
+        leave()
+
+    async def fine(self):
+        return "fine"
+
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        room = self.env.ROOM.get(self.env.ROOM.idFromName("a"))
+        match request.url.rpartition("/")[2]:
+            case "object":
+                await room.fetch(request)
+            case "method":
+                await room.method()
+            case "own":
+                await self.env.SELF.method()
+            case "body":
+                return Response(js.ReadableStream.new(pull=leave))
+        return Response(await room.fine())
+
+    async def method(self):
+        leave()
+
+    async def scheduled(self, event):
+        leave()
+
+    async def queue(self, batch):
+        leave()
+"""
+
+
+@pytest.mark.parametrize("kind", ["SystemExit", "KeyboardInterrupt", "GeneratorExit"])
+@pytest.mark.parametrize("way", ["object", "method", "own", "body", "scheduled", "queue"])
+def test_an_exit_in_any_other_kind_of_event_ends_that_only(
+    run: Runner, tmp_path: Path, kind: str, way: str
+) -> None:
+    path = write_worker(
+        tmp_path,
+        OTHERS.replace("{kind}", kind),
+        name="others",
+        durable_objects={"bindings": [{"name": "ROOM", "class_name": "Room"}]},
+        migrations=[{"tag": "v1", "new_sqlite_classes": ["Room"]}],
+        services=[{"binding": "SELF", "service": "others"}],
+        queues={"consumers": [{"queue": "q"}]},
+    )
+
+    async def program(flare: Pyflare) -> str:
+        async with asyncio.timeout(10):
+            match way:
+                case "scheduled":
+                    assert (await flare.scheduled()).outcome == "exception"
+                case "queue":
+                    message = {"id": "1", "timestamp": 0, "body": "x"}
+                    assert (await flare.queue("q", [message]))["outcome"] == "exception"
+                case "body":
+                    with pytest.raises(ResponseAborted):
+                        await request(flare, "/body")
+                case _:
+                    assert (await request(flare, f"/{way}")).status == 500
+            return (await request(flare, "/fine")).text
+
+    assert run(program, path) == "fine"

@@ -80,20 +80,25 @@ class HostServer:
 
     def close(self) -> None:
         self.client.close()
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait(PATIENCE)
-        self._output.close()
-        assert not _children(self.process.pid)
+        try:
+            if self.process.poll() is None:
+                self.stop()
+        finally:
+            self._output.close()
+        left = _mentioning(str(self.port))
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        assert not left, f"{len(left)} processes of the server are left"
 
 
-def _children(parent: int) -> list[int]:
+def _mentioning(port: str) -> list[int]:
+    """The processes of a server on this port, which its command line names."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            words = (entry / "cmdline").read_bytes().decode("utf-8", "replace")
         except OSError:
             continue
-        if entry.name.isdigit() and int(fields[1]) == parent and int(entry.name) != os.getpid():
+        if entry.name.isdigit() and _HOSTS in words and port in words:
             found.append(int(entry.name))
     return found

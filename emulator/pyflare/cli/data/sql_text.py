@@ -19,14 +19,14 @@ MANY_TRANSACTIONS: Final = (
     "Please export an SQL file from your SQLite database and try again."
 )
 
+#: The tokens that decide where a statement ends; what lies between them is any other token.
 _TOKEN: Final = re.compile(
-    r"""(?P<space> \s+ | --[^\n]* | /\*.*?(?:\*/|\Z) )
+    r"""(?P<comment> --[^\n]* | /\*.*?(?:\*/|\Z) )
       | (?P<quoted> '(?:[^']|'')*(?:'|\Z) | "(?:[^"]|"")*(?:"|\Z) | `(?:[^`]|``)*(?:`|\Z) | \[[^\]]*(?:\]|\Z) )
-      | (?P<word> [^\W\d][\w$]* )
       | (?P<end> ; )
-      | (?P<other> [^\s\w;'"`\[/-]+ | . )
+      | (?P<word> (?<![\w$])(?:create|temp|temporary|trigger|explain|query|plan|end)(?![\w$]) )
     """,
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 
 # The states of `sqlite3_complete()`: where in a statement a token is found.
@@ -62,21 +62,26 @@ def _without_transaction(text: str) -> str:
 
 def _split(text: str) -> list[str]:
     found: list[str] = []
-    state, start, has_content = _START, 0, False
+    state, start, last, has_content = _START, 0, 0, False
     for token in _TOKEN.finditer(text):
-        kind = token.lastgroup
-        if kind == "space":
-            continue
-        if kind != "end":
+        between = text[last : token.start()]
+        last = token.end()
+        if between and not between.isspace():
             has_content = True
-            word = token.group().lower() if kind == "word" else ""
-            state = _WORDS.get(state, {}).get(word, _ELSE[state])
-        elif state in (_TRIGGER, _BODY_START):
-            state = _BODY_START
-        else:
-            if has_content:
-                found.append(text[start : token.end()].strip())
-            state, start, has_content = _START, token.end(), False
-    if has_content:
+            state = _ELSE[state]
+        match token.lastgroup:
+            case "word":
+                has_content = True
+                state = _WORDS.get(state, {}).get(token.group().lower(), _ELSE[state])
+            case "quoted":
+                has_content = True
+                state = _ELSE[state]
+            case "end" if state in (_TRIGGER, _BODY_START):
+                state = _BODY_START
+            case "end":
+                if has_content:
+                    found.append(text[start:last].strip())
+                state, start, has_content = _START, last, False
+    if has_content or text[last:].strip():
         found.append(text[start:].strip())
     return found

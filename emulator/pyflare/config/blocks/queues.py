@@ -18,6 +18,8 @@ _RANGES: dict[str, tuple[int, int]] = {
     "retry_delay": (0, 86_400),
     "visibility_timeout_ms": (0, 43_200_000),
 }
+# wrangler sends this one on in milliseconds; the platform refuses a fraction of any other.
+_FRACTIONS = "max_batch_timeout"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,6 +102,12 @@ def consumer(table: Table) -> QueueConsumer | None:
                 f"{stringify(value)}.",
                 key,
             )
+        elif value is not None and key != _FRACTIONS:
+            if value != int(value):
+                table.fail(
+                    f'"{table.field}.{key}" must be a whole number but got {stringify(value)}.', key
+                )
+            value = int(value)
         numbers[key] = value
     dead_letter = table.may_text("dead_letter_queue", _optional("string"))
     if dead_letter is not None and dead_letter == table.value.get("queue"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
+from pyflare.js.rpc.errors import is_passing
 from pyflare_bindings.registry import BindingRegistry
 
 from .incoming import EmailOutcome, ForwardableEmailMessage
@@ -72,7 +73,9 @@ async def deliver(
         outcome.note("unhandled", registry.clock.now())
     try:
         await worker.run(worker.handle("email", message))
-    except Exception as error:
+    except BaseException as error:
+        if is_passing(error):
+            raise
         outcome.outcome = "exception"
         outcome.error = error
     return outcome

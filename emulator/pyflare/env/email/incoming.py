@@ -46,7 +46,7 @@ class EmailOutcome:
     forwards: list[dict[str, Any]] = field(default_factory=list)
     replies: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, str]] = field(default_factory=list)
-    error: Exception | None = None
+    error: BaseException | None = None
 
     def note(self, type_: str, at: float, message_id: str | None = None) -> None:
         """Add to ``events``; ``at`` in seconds since the epoch."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 import string
 from dataclasses import dataclass
-from email import message_from_bytes
 from email.errors import MessageError
 from email.message import EmailMessage
+from email.parser import BytesHeaderParser
 from email.policy import SMTP
 from email.utils import getaddresses, parseaddr
 from typing import Final
@@ -45,11 +45,16 @@ class ParsedEmail:
 def parse(raw: bytes) -> ParsedEmail:
     """Read the headers of a message. Raises MimeError."""
     try:
-        message: EmailMessage = message_from_bytes(raw, policy=SMTP)
-        headers = [(name, _unfolded(str(value))) for name, value in message.items()]
+        message: EmailMessage = BytesHeaderParser(policy=SMTP).parsebytes(raw)
+        return _parsed([(name, _unfolded(str(value))) for name, value in message.items()])
+    except RecursionError as error:
+        raise MimeError("its headers are nested too deeply") from error
     except (MessageError, ValueError, LookupError, IndexError, AttributeError, TypeError) as error:
         # The standard library's parser fails on some malformed headers in ways of its own.
         raise MimeError(str(error) or type(error).__name__) from error
+
+
+def _parsed(headers: list[tuple[str, str]]) -> ParsedEmail:
     parsed = ParsedEmail(headers, "", (), None, None, None)
     parsed.sender = bare_address(parsed.header("from") or "")
     to = [value for name, value in headers if name.lower() == "to"]

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from pyflare.js.error import Error
 from pyflare.js.promise import settle
+from pyflare.pyodide.suspension import without_waiting
 
 from .operations import StorageOperations
 from .owner_errors import OWNER_ERRORS, owner_failure
@@ -140,11 +141,23 @@ async def run_transaction(session: StorageSession, function: Callable[[Any], Any
 
     Raises: what the function raises, with everything undone.
     """
+    if session.transaction is not None:
+        return await _run(session, function)
     try:
-        if session.transaction is None:
-            pending = session.life.output.settle()
-            if pending is not None:
-                await asyncio.shield(pending)
+        pending = session.life.output.settle()
+        if pending is not None:
+            await asyncio.shield(pending)
+        place = session.storage.place
+    except OWNER_ERRORS as error:
+        raise owner_failure(error) from None
+    if place is None:
+        return await _run(session, function)
+    async with place:
+        return await _run(session, function)
+
+
+async def _run(session: StorageSession, function: Callable[[Any], Any]) -> Any:
+    try:
         transaction = DurableObjectTransaction._make(session)
     except OWNER_ERRORS as error:
         raise owner_failure(error) from None
@@ -163,7 +176,8 @@ async def run_transaction(session: StorageSession, function: Callable[[Any], Any
 def run_synchronously(session: StorageSession, function: Callable[[], Any]) -> Any:
     """Run a function as a part of the implicit transaction that is undone when it raises; gives its result.
 
-    A coroutine or promise is given as it is: by then the transaction is over.
+    A coroutine or promise is given as it is: by then the transaction is over. In the function ``run_sync`` is refused,
+    since what other events wrote meanwhile would be part of the transaction.
     Raises: what the function raises; Error when it cannot be kept.
     """
     storage = session.storage
@@ -172,7 +186,7 @@ def run_synchronously(session: StorageSession, function: Callable[[], Any]) -> A
     except OWNER_ERRORS as error:
         raise owner_failure(error) from None
     try:
-        result = function()
+        result = without_waiting(function)
     except BaseException:
         session.changes += 1
         if storage.broken is None:

@@ -21,6 +21,7 @@ __all__ = [
     "WRAPPABLE",
     "crossing",
     "is_cancelled",
+    "is_passing",
     "no_method",
     "not_a_function",
     "reserved",
@@ -67,6 +68,16 @@ def is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
+def is_passing(error: BaseException) -> bool:
+    """Whether an exception is the end of the running task or coroutine, as opposed to a failure of what it calls.
+
+    A worker may raise what it likes: subclasses of BaseException are failures too.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        return is_cancelled()
+    return isinstance(error, GeneratorExit)
+
+
 _STANDARD: Final[dict[str, Any]] = {
     "Error": errors.Error,
     "EvalError": errors.EvalError,
@@ -80,6 +91,8 @@ _STANDARD: Final[dict[str, Any]] = {
 _MARKS: Final = ("retryable", "overloaded", "durableObjectReset", "durableObjectId")
 #: Frames of these packages are the machinery around a worker's code.
 _MACHINERY: Final = ("pyflare.", "workers.")
+#: What resumes tasks, and so is between the frames of a worker's code and of what that awaits.
+_DRIVERS: Final = "pyflare.workers."
 
 
 def crossing(error: BaseException) -> JsException:
@@ -111,11 +124,20 @@ def _traceback(error: BaseException) -> str:
 
 
 def _own_frames(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the worker's first frame on; None where only the machinery was at work."""
+    """The traceback from the worker's first frame on, without what drives its tasks; None where none is the worker's."""
     at = trace
-    while at is not None:
-        module = at.tb_frame.f_globals.get("__name__", "")
-        if not module.startswith(_MACHINERY):
-            return at
+    while at is not None and _module(at).startswith(_MACHINERY):
         at = at.tb_next
-    return None
+    kept = []
+    while at is not None:
+        if not _module(at).startswith(_DRIVERS):
+            kept.append(at)
+        at = at.tb_next
+    frames: TracebackType | None = None
+    for each in reversed(kept):
+        frames = TracebackType(frames, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return frames
+
+
+def _module(trace: TracebackType) -> str:
+    return str(trace.tb_frame.f_globals.get("__name__", ""))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine, Sequence
 from inspect import isawaitable
 from typing import Any
 
+from ..callbacks import call
 from ..deferred import call_depth
 from ..error import JsException, TypeError_
 from ..proxy import JsDoubleProxy
 from ..value import JsObject
-from .errors import WRAPPABLE, crossing, is_cancelled
+from .errors import WRAPPABLE, crossing, is_passing
 from .host import StubHost, current_host
 from .names import RpcTarget, Stub
 from .paths import follow, require_callable
@@ -102,15 +102,13 @@ async def _answer(
             return await found._channel.call(member.rest, arguments)
         if arguments is not None:
             require_callable(found, path)
-            found = found(*arguments)
+            found = await call(found, *arguments)
         while isawaitable(found):
             found = await found
         return clone_result(found)
-    except asyncio.CancelledError as error:
-        if is_cancelled():
+    except BaseException as error:
+        if is_passing(error):
             raise
-        failure = crossing(error)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:
         failure = crossing(error)
     finally:
         if type(arguments) is Arguments:

@@ -143,10 +143,18 @@ def _check_size(values: Sequence[Any]) -> None:
         )
 
 
+def _wide_text(value: str) -> int:
+    """Text of Latin-1 has one byte a character, other text two bytes a UTF-16 unit."""
+    try:
+        return len(value.encode("latin-1"))
+    except UnicodeEncodeError:
+        return len(value.encode("utf-16-le", "surrogatepass"))
+
+
 def _size(value: Any, seen: set[int], most: int) -> int:
     match value:
         case str():
-            return len(value) + 3 if value.isascii() else 2 * len(value) + 3
+            return 3 + (len(value) if value.isascii() else _wide_text(value))
         case JsBuffer():
             return int(value.byteLength) + 8  # type: ignore[attr-defined]
         case JsObject():

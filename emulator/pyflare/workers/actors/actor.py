@@ -29,7 +29,7 @@ from ..input_gate import InputGate, Section, Turns, current_section, guard
 from . import failures
 from .failures import for_caller, marked, reset_error
 from .output_gate import OutputGate
-from .steps import Detached
+from .steps import Detached, as_exception
 
 if TYPE_CHECKING:
     from pyflare_bindings.objects.ids import ObjectId
@@ -217,9 +217,14 @@ class Actor:
                 await asyncio.shield(self._after)
                 self._after = None
             self.instance = self.namespace.construct(self)
-        except Exception as error:
+        except BaseException as raised:
+            error = self._failure_in(raised)
+            if error is None:
+                raise
             self.reset(marked_reset(error))
-            raise
+            if error is raised:
+                raise
+            raise error from None
         finally:
             current_section.reset(token)
             turns.section = gate.root
@@ -233,22 +238,21 @@ class Actor:
 
     def critical(self, function: Callable[[], Any]) -> JsPromise:
         """Run a sync or async function while nothing else of the object gets a turn; the promise of its outcome."""
-        section = self.gate.enter(current_section.get() or self.gate.root)
-        return self._in_section(section, function, None)
+        return self._in_section(function, None)
 
     def block_concurrency_while(self, function: Callable[[], Any]) -> JsPromise:
         """The same; when the function fails, the object is reset, and the promise is never settled."""
-        section = self.gate.enter(current_section.get() or self.gate.root)
-        return self._in_section(section, function, self.reset)
+        return self._in_section(function, self.reset)
 
     def _in_section(
-        self,
-        section: Section,
-        function: Callable[[], Any],
-        failed: Callable[[BaseException], None] | None,
+        self, function: Callable[[], Any], failed: Callable[[BaseException], None] | None
     ) -> JsPromise:
         loop = asyncio.get_running_loop()
         promise = JsPromise(loop=loop)
+        if self.failure is not None:
+            promise.set_exception(Error(failures.NO_LONGER_ACCESSIBLE))
+            return promise
+        section = self.gate.enter(current_section.get() or self.gate.root)
         asking = self.gate.running
         inside = current_event.get() is self.state
         context = copy_context() if inside else self._context.copy()
@@ -261,11 +265,11 @@ class Actor:
             self.output.settle()
             try:
                 result = await call(function)
-            except Exception as raised:
-                error = raised
-            except BaseException:
-                self.gate.leave(section)
-                raise
+            except BaseException as raised:
+                error = self._failure_in(raised)
+                if error is None:
+                    self.gate.leave(section)
+                    raise
             finally:
                 timer.cancel()
             if error is not None and failed is not None:
@@ -285,6 +289,14 @@ class Actor:
 
         section.task = loop.create_task(run(), context=context)
         return promise
+
+    def _failure_in(self, raised: BaseException) -> Exception | None:
+        """What the object's own code has failed with; None when the object is over, or the code is being closed."""
+        if self.failure is None and not isinstance(raised, Exception):
+            self._interrupted(raised)
+        if self.failure is not None or isinstance(raised, GeneratorExit):
+            return None
+        return as_exception(raised)
 
     def _blocked_too_long(self) -> None:
         self.reset(reset_error(failures.BLOCKED_TOO_LONG, overloaded=True))

@@ -15,6 +15,7 @@ __all__ = [
     "BLOCKED_TOO_LONG",
     "CODE_UPDATED",
     "DEADLOCK",
+    "NO_LONGER_ACCESSIBLE",
     "OUTPUT_TOO_LONG",
     "SHUTTING_DOWN",
     "for_caller",
@@ -32,6 +33,7 @@ DEADLOCK: Final = (
     "happen in particular if a critical section awaits a task that was initiated outside of the critical section. "
     "Since a critical section blocks all other tasks from completing, this leads to deadlock."
 )
+NO_LONGER_ACCESSIBLE: Final = "Durable Object storage is no longer accessible."
 OUTPUT_TOO_LONG: Final = (
     "Durable Object storage operation exceeded timeout which caused object to be reset."
 )

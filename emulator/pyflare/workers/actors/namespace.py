@@ -205,6 +205,7 @@ class ActorNamespace:
         storage = self.storages.open(actor.id)
         storage.on_write = actor.output.wrote
         storage.on_broken = actor.reset
+        storage.on_crowded = actor.output.settle
         return storage
 
     def close_storage(self, id: ObjectId, storage: ObjectStorage) -> asyncio.Future[None] | None:

@@ -45,6 +45,7 @@ class OutputGate:
         "_broken",
         "_clock",
         "_confirmed",
+        "_dropped",
         "_next",
         "_open",
         "_storage",
@@ -60,6 +61,8 @@ class OutputGate:
         self._booked = False
         self._next: asyncio.Future[None] | None = None
         self._under_way: asyncio.Future[None] | None = None
+        #: Set, with the reason, when the object is over.
+        self._dropped: asyncio.Future[None] | None = None
 
     def attach(self, storage: Committing) -> None:
         """From now on this is what is committed."""
@@ -108,8 +111,10 @@ class OutputGate:
         """What must be awaited before something leaves now; None when nothing is outstanding.
 
         What the running code writes after this call still belongs to the transaction that is waited for. For what an
-        explicit transaction has written nobody waits before it has ended.
+        explicit transaction has written nobody waits before it has ended. Of an object that is over nothing leaves.
         """
+        if self._dropped is not None:
+            return self._dropped
         if self._open and self._confirmed and self._storage.depth == 0:  # type: ignore[union-attr]
             if self._next is None:
                 self._next = asyncio.get_running_loop().create_future()
@@ -118,10 +123,13 @@ class OutputGate:
         return None if under_way is None or under_way.done() else under_way
 
     def drop(self, reason: BaseException) -> None:
-        """What is open has been rolled back, because of ``reason``: nothing that waits for it may leave."""
+        """The object is over because of ``reason``, and what is open is rolled back: nothing leaves any more."""
         self._open = False
         waiting, self._next = self._next, None
-        if waiting is not None and not waiting.done():
+        if waiting is None:
+            waiting = asyncio.get_running_loop().create_future()
+        self._dropped = waiting
+        if not waiting.done():
             waiting.set_exception(reason)
             waiting.exception()
 
@@ -144,13 +152,15 @@ class OutputGate:
         waiting: asyncio.Future[None] | None,
         confirmed: bool,
     ) -> None:
+        # Whoever comes now is told after those that came before the commit.
+        under_way = durable if waiting is None else waiting
         if confirmed:
-            self._under_way = durable
+            self._under_way = under_way
         timer: Timer = self._clock.call_later(TIME_LIMIT, self._too_long)
 
         def done(durable: asyncio.Future[Any]) -> None:
             timer.cancel()
-            if self._under_way is durable:
+            if self._under_way is under_way:
                 self._under_way = None
             self._committed(durable, waiting)
 

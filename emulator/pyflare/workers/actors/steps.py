@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from collections.abc import Coroutine, Generator
 from typing import Any
 
-__all__ = ["Detached"]
+__all__ = ["Detached", "as_exception"]
 
 
 class Detached:
@@ -47,11 +48,8 @@ class Detached:
         except StopIteration as stop:
             self._value = stop.value
             self.done = True
-        except KeyboardInterrupt:
-            self.done = True
-            raise
         except BaseException as error:
-            self._error = _exception(error)
+            self._error = as_exception(error)
             self.done = True
 
     def result(self) -> Any:
@@ -93,13 +91,11 @@ class Detached:
             outcome = self.outcome
             if outcome is not None and not outcome.done():
                 outcome.set_result(stop.value)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:
             self.done = True
             outcome = self.outcome
             if outcome is not None and not outcome.done():
-                outcome.set_exception(_exception(error))
+                outcome.set_exception(as_exception(error))
         raise StopIteration
 
     def close(self) -> None:
@@ -114,10 +110,15 @@ class Detached:
 Coroutine.register(Detached)
 
 
-def _exception(error: BaseException) -> Exception:
-    """What a caller may be given: as it is, a cancellation would look as if the caller had been cancelled."""
+def as_exception(error: BaseException) -> Exception:
+    """What a caller may be given: as it is, a cancellation would look as if the caller had been cancelled.
+
+    The traceback is that of what was raised, so that a caller is shown the frames of the object's code.
+    """
     if isinstance(error, Exception):
         return error
-    ended = RuntimeError(f"the code of the Durable Object was ended by {type(error).__name__}")
-    ended.__cause__ = error
-    return ended
+    what = "".join(traceback.format_exception_only(error)).strip()
+    # asyncio's own exceptions come with their module's name.
+    what = what.removeprefix(f"{type(error).__module__}.")
+    ended = RuntimeError(f"the code of the Durable Object was ended by {what}")
+    return ended.with_traceback(error.__traceback__)

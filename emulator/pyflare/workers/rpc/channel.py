@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from pyflare.js.deferred import call_depth
 from pyflare.js.error import Error, JsException
 from pyflare.js.request import Request
 from pyflare.js.response import Response
-from pyflare.js.rpc.errors import crossing, is_cancelled, no_method
+from pyflare.js.rpc.errors import crossing, is_passing, no_method
 
 from ..current import current_event
 from .answer import lend
@@ -53,11 +52,9 @@ class EntrypointChannel:
         failure: JsException
         try:
             return await worker.run(self._answer(worker, request, call_depth.get()), self._props)
-        except asyncio.CancelledError as error:
-            if is_cancelled():
+        except BaseException as error:
+            if is_passing(error):
                 raise
-            failure = self._crossing(error)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
             failure = self._crossing(error)
         raise failure
 
@@ -85,11 +82,9 @@ class EntrypointChannel:
             return await worker.run(
                 self._call(worker, path, arguments, call_depth.get()), self._props
             )
-        except asyncio.CancelledError as error:
-            if is_cancelled():
+        except BaseException as error:
+            if is_passing(error):
                 raise
-            failure = self._crossing(error)
-        except (Exception, SystemExit, KeyboardInterrupt) as error:
             failure = self._crossing(error)
         raise failure
 
