@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .kv import KVNamespace
     from .objects import AlarmScheduler, ObjectNamespace
     from .objects.open_databases import OpenDatabases
+    from .objects.renamed import RenamedClasses
     from .objects.stored_alarms import SchedulerLink
     from .queues import Queue, QueueStore
     from .r2 import R2Bucket
@@ -186,6 +187,13 @@ class BindingRegistry:
             )
 
         return self._owner("do", local_id, ObjectNamespace, create)
+
+    def renamed_objects(self) -> RenamedClasses:
+        """Under which names the objects of renamed classes are kept."""
+        from .objects.renamed import RenamedClasses
+
+        path = self.layout.directory("do") / "renamed.json"
+        return RenamedClasses(path, lambda: {each.id for each in self.stored("do")})
 
     def alarms(self) -> AlarmScheduler:
         """The owner of the alarms of all objects. Raises ClosedError after `close`."""

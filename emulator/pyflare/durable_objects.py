@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyflare_bindings.registry import BindingRegistry
 
+from .config.blocks.objects import names_before
 from .config.worker import WorkerConfig
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ __all__ = ["DurableObjects"]
 
 class _Binding(Protocol):
     """An entry of ``durable_objects.bindings``."""
-
-    @property
-    def local_id(self) -> str: ...
 
     @property
     def class_name(self) -> str: ...
@@ -51,6 +49,7 @@ class DurableObjects:
         self._configurations = configurations
         self._warn = warn
         self._host: ActorHost | None = None
+        self._kept: dict[str, tuple[WorkerConfig, dict[str, str]]] = {}
         #: Called with every class that there is, when its objects are first asked for.
         self.on_namespace: Callable[[ActorNamespace], None] | None = None
 
@@ -74,10 +73,11 @@ class DurableObjects:
 
     def of(self, binding: _Binding) -> ActorNamespace:
         """The objects that a binding reaches: the same for every worker that binds them."""
-        return self.namespace(binding.local_id, binding.script, binding.class_name)
+        return self.namespace(binding.script, binding.class_name)
 
-    def namespace(self, unique_key: str, script: str, class_name: str) -> ActorNamespace:
+    def namespace(self, script: str, class_name: str) -> ActorNamespace:
         """The objects of a class. Raises: StateError where its files cannot be used."""
+        unique_key = self._kept_as(script, class_name)
 
         def make() -> ActorNamespace:
             from .env.objects.context import wrap_state
@@ -102,11 +102,29 @@ class DurableObjects:
 
         known = self.host.namespaces.get(unique_key)
         if known is not None:
+            # Its Worker may have been loaded again with another name for the class.
+            known.class_name = class_name
             return known
         namespace = self.host.namespace(unique_key, make)
         if self.on_namespace is not None:
             self.on_namespace(namespace)
         return namespace
+
+    def _kept_as(self, script: str, class_name: str) -> str:
+        """The name under which the objects of a class are kept: after it was renamed, the one before."""
+        own = f"{script}-{class_name}"
+        config = self._configurations().get(script)
+        if config is None or not any(each.renamed for each in config.migrations):
+            return own
+        known = self._kept.get(script)
+        if known is None or known[0] is not config:
+            before = names_before(config.migrations)
+            classes = {
+                f"{script}-{each}": [f"{script}-{name}" for name in before.get(each, ())]
+                for each in config.object_classes
+            }
+            known = self._kept[script] = config, self._registry.renamed_objects().assign(classes)
+        return known[1].get(own, own)
 
     def _uses_sql(self, script: str, class_name: str) -> bool:
         config = self._configurations().get(script)
@@ -117,7 +135,7 @@ class DurableObjects:
             for binding in config.durable_objects:
                 self.of(binding)
             for class_name in config.object_classes:
-                self.namespace(f"{config.name}-{class_name}", config.name, class_name)
+                self.namespace(config.name, class_name)
 
     def renew(self, script: str) -> None:
         """The worker is about to be loaded again: its objects lose their memory, not their storage."""

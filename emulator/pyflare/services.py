@@ -82,6 +82,11 @@ class Services:
             await self.close(0)
             raise
 
+    async def add(self, service: Service) -> None:
+        """Start one more; it is closed with the others."""
+        self._started.append(service)
+        await service.start()
+
     async def reload(self) -> None:
         """Tell all that a worker has been loaded again."""
         for service in self._started:

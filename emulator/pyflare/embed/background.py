@@ -59,7 +59,7 @@ class BackgroundServices(Services):
         self.alarms = AlarmService(registry, self.objects, log)
         self.dynamic = WhenNeeded(partial(uses_dynamic, loaded), self._make_dynamic)
         self.tails = WhenNeeded(self._use_tails, self._make_tails)
-        self.queues = WhenNeeded(self._use_queues, self._make_dispatcher)
+        self.queues = WhenNeeded(self._use_queues, partial(self._make_dispatcher, registry))
         self.cron = WhenNeeded(partial(self._use_cron, cron), self._make_cron)
         super().__init__(self._background())
 
@@ -68,6 +68,22 @@ class BackgroundServices(Services):
         if self._shared:
             return [self.dynamic, self.tails, self.cron]
         return [self.objects, self.alarms, self.dynamic, self.tails, self.queues, self.cron]
+
+    async def start(self) -> None:
+        """Start all, and say which queues nobody consumes also where the queues may become another process's."""
+        await super().start()
+        local = getattr(self._registry, "local", None)
+        if self._shared and local is not None and self._use_queues():
+            dispatcher = self._make_dispatcher(local)
+            await dispatcher.start()
+            await dispatcher.close(0)
+
+    async def own(self) -> None:
+        """The state is this process's for good: start what was left out."""
+        if self._shared:
+            self._shared = False
+            for service in (self.objects, self.alarms, self.queues):
+                await self.add(service)
 
     def report(self, name: str) -> Callable[[str, BaseException], None]:
         """What is told of failures in a worker's background work."""
@@ -95,12 +111,12 @@ class BackgroundServices(Services):
     def _use_queues(self) -> bool:
         return any(each.queue_consumers or each.queue_producers for each in self._loaded.configs())
 
-    def _make_dispatcher(self) -> QueueDispatcher:
+    def _make_dispatcher(self, registry: BindingRegistry) -> QueueDispatcher:
         from pyflare.queues.dispatcher import QueueDispatcher
         from pyflare.queues.wiring import read_wiring
 
         return QueueDispatcher(
-            self._registry.queues(),
+            registry.queues(),
             lambda: read_wiring(self._loaded.pairs()),
             self._registry.clock,
             self._log,

@@ -145,5 +145,5 @@ class Definitions:
         from pyflare.env.objects.namespace import DurableObjectNamespace
 
         return DurableObjectNamespace._make(
-            lambda: self.background.objects.namespace(f"{worker}-{class_name}", worker, class_name)
+            lambda: self.background.objects.namespace(worker, class_name)
         )

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
-from pyflare.config import ConfigError, LoadedConfig
+from pyflare.config import ConfigError, Diagnostic, LoadedConfig
 from pyflare.env.supplied import SuppliedBindings
 from pyflare.env.support import missing_services
 from pyflare.server.application import Application
@@ -29,7 +29,7 @@ from .definitions import Definitions
 from .hosting import Hosting
 from .loaded import LoadedWorkers
 from .own_imports import import_own
-from .ownership import Ownership
+from .ownership import Ownership, needs_to_own
 from .places import DEFAULT, PersistTo, state_in
 from .serving import Sites, traffic_rules
 from .triggers import Triggers
@@ -345,6 +345,7 @@ class Emulator:
             reader, place = self._guests.reader_of(worker.name) or (reader, place)
         try:
             loaded = reader.again(place, each)
+            await self._own_if_needed(loaded)
         except ConfigError as error:
             # Answers of the old code would look as if the new one worked.
             worker.fail(error)
@@ -367,6 +368,23 @@ class Emulator:
         self.tell_changed()
         if worker.failure is not None:
             self.log.uncaught(worker.name, worker.failure, where="the main module")
+
+    async def _own_if_needed(self, loaded: LoadedConfig) -> None:
+        why = needs_to_own(loaded.worker) if self._ownership.is_shared else None
+        if why is None:
+            return
+        if not self._ownership.keep():
+            raise ConfigError(
+                [
+                    Diagnostic(
+                        "error",
+                        f"The state directory {self.state_directory} is another process's: {why}.",
+                        hint="Stop that process and start this one again.",
+                    )
+                ]
+            )
+        assert self._background is not None
+        await self._background.own()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI 3. Workers whose module names collide get a loop of their own where the host's cannot swap modules."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyflare.state_directory import StateDirectory
     from pyflare_bindings.clock import Clock
 
-__all__ = ["Ownership"]
+__all__ = ["Ownership", "needs_to_own"]
 
 #: How long to wait for a process of which it is not known that it will listen, or has the directory for a moment.
 _LISTENING_SECONDS: Final = 1.0
@@ -59,6 +59,22 @@ class Ownership:
         """Whether objects, alarms and queues' deliveries are left to others."""
         return self._shared is not None
 
+    @property
+    def local(self) -> BindingRegistry | None:
+        """The owners, where they are this process's although others may get them."""
+        return None if self._shared is None else self._shared.local
+
+    def keep(self) -> bool:
+        """Own the directory for good. Out: whether that is so; not where another process owns it."""
+        if self._shared is None:
+            return True
+        if self._shared.local is None:
+            return False
+        self._shared.kept = True
+        if self._server is not None:
+            self._server.keep()
+        return True
+
     async def open(self, configs: Iterable[WorkerConfig]) -> BindingRegistry:
         """The owners. Raises LeaseHeld when another process has them and they cannot be shared, OSError."""
         path = self._state.path
@@ -68,7 +84,7 @@ class Ownership:
         from pyflare.owner.shared import CannotShare, SharedRegistry
 
         shared = SharedRegistry(path, self._clock, self._take_over, self._give_back)
-        why = next((text for config in configs if (text := _needs_to_own(config))), None)
+        why = next((text for config in configs if (text := needs_to_own(config))), None)
         begun = time.monotonic()
         while True:
             try:
@@ -110,7 +126,7 @@ class Ownership:
             registry,
             lambda error: self._log.uncaught("pyflare", error, where="the private socket"),
             self.joining,
-            None if self._shared is None else self._give_way,
+            None if self._shared is None or self._shared.kept else self._give_way,
         )
         await self._server.start()
 
@@ -142,8 +158,8 @@ class Ownership:
 
     def _give_way(self) -> None:
         """A session wants to own the directory."""
+        assert self._shared is not None, "it gives way"
         if self._giving_way is None or self._giving_way.done():
-            assert self._shared is not None, "it gives way"
             self._giving_way = asyncio.create_task(self._shared.give_way())
 
     async def _give_back(self, registry: BindingRegistry) -> None:
@@ -155,7 +171,7 @@ class Ownership:
         self._log.info(f"Another process owns the state directory {self._state.path} from now on.")
 
 
-def _needs_to_own(config: WorkerConfig) -> str | None:
+def needs_to_own(config: WorkerConfig) -> str | None:
     """What of a worker runs only in the process that owns the state."""
     if config.object_classes or config.durable_objects:
         return f'the Worker "{config.name}" has Durable Objects, which run in one process'

@@ -75,6 +75,10 @@ class OwnerServer:
     async def reload(self) -> None:
         """Nothing changes here."""
 
+    def keep(self) -> None:
+        """Give way to nobody any more."""
+        self._give_way = None
+
     def move(self, lease: Lease) -> None:
         """Listen in the place of a state directory that was deleted and made anew. Raises OSError."""
         self._stop_listening()

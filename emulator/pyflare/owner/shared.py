@@ -68,6 +68,8 @@ class SharedRegistry:
         self.clock = clock
         #: The owners while they are this process's.
         self.local: BindingRegistry | None = None
+        #: Whether the owners stay here, so that also those for one process alone can be used.
+        self.kept = False
         self._take_over = take_over
         self._give_back = give_back
         self._idle: list[Connection] = []
@@ -94,7 +96,7 @@ class SharedRegistry:
         return SharedOwner(self, "queue", name)
 
     def __getattr__(self, name: str) -> Any:
-        if name in _LOCAL_KINDS:
+        if name in _LOCAL_KINDS and not self.kept:
             return lambda *ids: LocalOwner(self, name, ids)
         if self.local is None:
             raise AttributeError(f"the owners are another process's; here is no {name!r}")

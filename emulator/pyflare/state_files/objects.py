@@ -50,6 +50,7 @@ async def import_class(
     paths = list(source.database_files(directory))
     if not paths:
         return Outcome(_KIND, unique_key, "absent")
+    _check_name(registry, unique_key)
     outcome = Outcome(_KIND, unique_key, "imported", unit=_UNIT)
     namespace = registry.objects(unique_key)
     names = _names(directory / METADATA_FILE, work, outcome)
@@ -129,10 +130,22 @@ def _names(path: Path, work: Path, outcome: Outcome) -> dict[str, str]:
         (work / path.name).unlink(missing_ok=True)
 
 
+def _check_name(registry: BindingRegistry, unique_key: str) -> None:
+    """Raises: StateError for a class that was renamed, whose ids are those of the name before."""
+    before = registry.renamed_objects().kept_as(unique_key)
+    if before != unique_key:
+        raise StateError(
+            registry.root,
+            f"the objects of {unique_key} are kept under {before}, the name it had before; wrangler has other ids",
+            "Carry them over with a configuration that still has the name before",
+        )
+
+
 async def export_class(
     registry: BindingRegistry, unique_key: str, target: WranglerState, options: Options
 ) -> Outcome:
     """Write the objects of one class, each with its alarm. Raises StateError."""
+    _check_name(registry, unique_key)
     namespace = registry.objects(unique_key)
     ids = namespace.stored_ids()
     if not ids:

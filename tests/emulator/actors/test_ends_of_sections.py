@@ -205,8 +205,10 @@ class TestEveryEnd:
         async def program(stub):
             with pytest.raises(Exception, match=exception_of(how)) as caught:
                 await stub.block(how)
-            return caught.value.durableObjectReset, await stub.stored("before"), (
-                await stub.built_so_far()
+            return (
+                caught.value.durableObjectReset,
+                await stub.stored("before"),
+                (await stub.built_so_far()),
             )
 
         assert object_of(program) == (True, 1, 2)
@@ -224,7 +226,7 @@ class TestEveryEnd:
         results, built = object_of(program)
         # A constructor that does not wait has failed before the second call is made.
         failed = [each for each in results if isinstance(each, Exception)]
-        assert failed and (not section or len(failed) == 3)
+        assert len(failed) == 3 if section else failed
         assert [exception_of(how) in str(error) for error in failed] == [True] * len(failed)
         assert [error.durableObjectReset for error in failed] == [True] * len(failed)
         assert built == 3
@@ -253,10 +255,12 @@ class TestEveryEnd:
 )
 def test_an_abort_that_is_caught_is_one_all_the_same(object_of, call):
     async def program(stub):
-        with pytest.raises(Exception, match="^Error: why$") as caught:
+        with pytest.raises(Exception, match=r"^Error: why$") as caught:
             await call(stub)
-        return caught.value.durableObjectReset, await stub.stored("dropped"), (
-            await stub.built_so_far()
+        return (
+            caught.value.durableObjectReset,
+            await stub.stored("dropped"),
+            (await stub.built_so_far()),
         )
 
     assert object_of(program) == (True, None, 2)

@@ -23,7 +23,7 @@ from tests.emulator.state_files.test_state_import import (
     rows,
     value,
 )
-from tests.emulator.state_files.wrangler_state import D1, KV, R2, object_id
+from tests.emulator.state_files.wrangler_state import D1, KV, R2, WranglerFixture, object_id
 
 PART = b"1" * (5 * 1024 * 1024)
 
@@ -334,3 +334,18 @@ def test_a_configuration_with_a_mistake_is_told(project: Path, command: Command)
 def test_exports_need_a_directory(command: Command) -> None:
     with pytest.raises(SystemExit, match="2"):
         command("export")
+
+
+def test_objects_of_a_renamed_class_stay_here_and_none_come_over(
+    command: Command, wrangler: WranglerFixture, state: Path, tmp_path: Path
+) -> None:
+    in_state(state, fill)
+    names = state / "v1" / "do" / "renamed.json"
+    names.write_text(json.dumps({CLASS: "shop-Visits"}))
+    exported = command("export", tmp_path / "out")
+    assert exported.code == 1
+    assert "kept under shop-Visits, the name it had before" in exported.err
+    wrangler.database(wrangler.database_path("do", CLASS, "new"), "CREATE TABLE t (x)")
+    imported = command("import")
+    assert imported.code == 1
+    assert "kept under shop-Visits, the name it had before" in imported.err

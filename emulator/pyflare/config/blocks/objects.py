@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -255,6 +255,17 @@ def fold(history: tuple[Migration, ...], table: Table) -> dict[str, bool]:
         for _, _, to in migration.transferred:
             classes.setdefault(to, True)
     return classes
+
+
+def names_before(history: Iterable[Migration]) -> dict[str, tuple[str, ...]]:
+    """The classes that were renamed, each with the names it had before, the latest first."""
+    names: dict[str, tuple[str, ...]] = {}
+    for migration in history:
+        for deleted in migration.deleted:
+            names.pop(deleted, None)
+        for old, new in migration.renamed:
+            names[new] = (old, *names.pop(old, ()))
+    return names
 
 
 _STATES: dict[str, tuple[str, ...]] = {

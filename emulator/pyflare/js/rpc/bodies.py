@@ -10,6 +10,7 @@ from typing import Any
 from ..abort import AbortSignal
 from ..blob import Blob, File
 from ..body import Body
+from ..callbacks import supervise
 from ..error import TypeError_
 from ..headers import Headers
 from ..readable import ReadableStream
@@ -17,8 +18,17 @@ from ..readers import ByteIterator
 from ..request import Request
 from ..response import Response
 from ..writable import Sink, WritableStream
+from .host import current_host
 
-__all__ = ["copy_platform_object", "copy_request", "copy_response", "detach_body", "move_body"]
+__all__ = [
+    "copy_platform_object",
+    "copy_request",
+    "copy_response",
+    "cut",
+    "detach_body",
+    "is_open",
+    "move_body",
+]
 
 _LOCKED_READABLE = "The ReadableStream has been locked to a reader."
 _LOCKED_WRITABLE = "The WritableStream has been locked to a writer."
@@ -49,11 +59,30 @@ def copy_platform_object(value: Any) -> Any:
     return None
 
 
+def is_open(copy: Any) -> bool:
+    """Whether a copy leaves its sender waiting for the receiver."""
+    if isinstance(copy, Body):
+        return copy._source is not None
+    return isinstance(copy, ReadableStream | WritableStream)
+
+
+def cut(copy: Any, reason: Any) -> None:
+    """The receiver of such a copy is over: the sender, who still writes or reads, is told by ``reason``."""
+    if isinstance(copy, WritableStream):
+        supervise(copy._abort(reason))
+        return
+    stream = copy._stream if isinstance(copy, Body) else copy
+    source = copy._source if stream is None else getattr(stream._controller, "source", None)
+    cancel = getattr(source, "cancel", None)
+    if cancel is not None:
+        supervise(cancel(reason))
+
+
 def copy_request(request: Request) -> Request:
     """Raises: TypeError when the body was used before."""
     copy: Request = object.__new__(Request)
     copy._copy_properties(request)
-    move_body(request, copy)
+    _lend_body(request, copy)
     return copy
 
 
@@ -63,8 +92,14 @@ def copy_response(response: Response) -> Response:
         raise TypeError_("Can't serialize a Response that has a WebSocket.")
     copy: Response = object.__new__(Response)
     copy._copy_properties(response)
-    move_body(response, copy)
+    _lend_body(response, copy)
     return copy
+
+
+def _lend_body(sender: Body, receiver: Body) -> None:
+    move_body(sender, receiver)
+    if receiver._source is not None:
+        receiver._source = current_host().lend(receiver._source)
 
 
 def move_body(sender: Body, receiver: Body) -> None:
@@ -112,7 +147,7 @@ def _take_stream(sender: Body, receiver: Body) -> None:
 def _moved_stream(stream: ReadableStream) -> ReadableStream:
     if stream._reader is not None:
         raise TypeError_(_LOCKED_READABLE)
-    return ReadableStream.from_source(MovedStream(stream))
+    return ReadableStream.from_source(current_host().lend(MovedStream(stream)))
 
 
 class MovedStream:
@@ -147,17 +182,18 @@ def _moved_writable(stream: WritableStream) -> WritableStream:
     if stream._writer is not None:
         raise TypeError_(_LOCKED_WRITABLE)
     writer = stream.getWriter()
+    until_end = current_host().until_end
 
     async def write(chunk: Any, _controller: Any) -> None:
         from ..structured_clone import structured_clone
 
-        await writer.write(structured_clone(chunk))
+        await until_end(writer.write(structured_clone(chunk)))
 
     async def close() -> None:
-        await writer.close()
+        await until_end(writer.close())
 
     async def abort(reason: Any) -> None:
-        await writer.abort(reason)
+        await until_end(writer.abort(reason))
 
     moved: WritableStream = WritableStream._make(Sink(write, close, abort))
     moved._start()

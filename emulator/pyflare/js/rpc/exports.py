@@ -96,6 +96,8 @@ async def _answer(
     call_depth.set(depth)
     failure: JsException
     try:
+        if type(arguments) is Arguments and arguments.streams:
+            current_host().receive(arguments.streams)
         member = await follow(value, path)
         found = member.value
         if isinstance(found, Stub) and (member.rest or arguments is not None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextvars import ContextVar, copy_context
 from typing import Any, Protocol, TypeVar
 
@@ -25,6 +25,17 @@ class StubHost(Protocol):
     def release(self) -> None:
         """Undo one :meth:`hold`."""
 
+    def lend(self, source: Any) -> Any:
+        """A body source that others will read, or one in its place that fails when the code is over before its end."""
+        ...
+
+    def receive(self, copies: Sequence[Any]) -> None:
+        """These open streams and bodies of others are here now: they end with the code."""
+
+    async def until_end(self, work: Awaitable[T]) -> T:
+        """Wait for something that is for the code here to do. Raises: why the code is over, when that comes first."""
+        ...
+
 
 class _HostOfNobody:
     """Code outside any worker: calls run in the context of whoever gave the stub away."""
@@ -42,6 +53,15 @@ class _HostOfNobody:
 
     def release(self) -> None:
         """Nothing ends here."""
+
+    def lend(self, source: Any) -> Any:
+        return source
+
+    def receive(self, copies: Sequence[Any]) -> None:
+        """Nothing ends here."""
+
+    async def until_end(self, work: Awaitable[T]) -> T:
+        return await work
 
 
 #: Gives the host of the running code. Whoever runs a worker sets it for that worker's context.

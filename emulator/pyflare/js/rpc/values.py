@@ -29,9 +29,11 @@ _SHORT: Final = 4096
 
 
 class Arguments(tuple[Any, ...]):
-    """Arguments with stubs among them, which live as long as the call."""
+    """Arguments with stubs among them, which live as long as the call, or with streams, which live on."""
 
     stubs: list[Any]
+    #: Streams, and requests and responses with a body: what a sender waits for somebody to read or write.
+    streams: list[Any]
 
     def dispose(self) -> None:
         """The call has returned: what the callee has not kept by ``dup()`` is let go."""
@@ -53,10 +55,11 @@ def clone_arguments(arguments: Sequence[Any]) -> tuple[Any, ...]:
     sending = _Sending()
     copies = structured_clone(JsArray.adopt(list(arguments)), host=sending.take)
     _check_size(copies)
-    if not sending.stubs:
+    if not sending.stubs and not sending.streams:
         return tuple(copies)
     made = Arguments(copies)
     made.stubs = sending.stubs
+    made.streams = sending.streams
     return made
 
 
@@ -97,10 +100,11 @@ def _flat_copy(value: Any) -> Any:
 class _Sending:
     """One message: what its values leave as that no clone can carry."""
 
-    __slots__ = ("stubs",)
+    __slots__ = ("streams", "stubs")
 
     def __init__(self) -> None:
         self.stubs: list[Any] = []
+        self.streams: list[Any] = []
 
     def take(self, value: Any) -> Any:
         from .exports import Export, is_function
@@ -118,11 +122,13 @@ class _Sending:
             raise refusal(value)
         if isinstance(value, RpcTarget) or is_function(value):
             return self._stub(Export.here(value))
-        from .bodies import copy_platform_object
+        from .bodies import copy_platform_object, is_open
 
         copy = copy_platform_object(value)
         if copy is None:
             raise refusal(value)
+        if is_open(copy):
+            self.streams.append(copy)
         return copy
 
     def _stub(self, export: Any) -> Any:

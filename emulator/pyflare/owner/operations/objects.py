@@ -18,7 +18,7 @@ from . import Answer, Body, Refusal
 async def list_objects(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
     """The objects of a class that have stored something. Arguments: ``id`` of the namespace. Answer: (id, name or
     None, bytes)."""
-    namespace = registry.objects(arguments["id"])
+    namespace = _namespace(registry, arguments)
     found = []
     for id in namespace.stored_ids():
         closed: list[asyncio.Future[None]] = []
@@ -33,7 +33,7 @@ async def sql(registry: BindingRegistry, arguments: dict[str, Any], _body: Body)
     """Run SQL on the storage of one object. Arguments: ``id`` of the namespace; ``object``, an id of 64 hexadecimal
     digits, or ``name``; ``sql``. Answer: ``columns``, ``rows``, ``rows_read`` and ``rows_written`` of the last
     statement."""
-    namespace = registry.objects(arguments["id"])
+    namespace = _namespace(registry, arguments)
     id = _chosen(namespace, arguments)
     if id not in namespace.stored_ids():
         raise Refusal(f"There is no object {arguments.get('name') or id.hex} with stored data.")
@@ -68,10 +68,14 @@ async def alarms(registry: BindingRegistry, arguments: dict[str, Any], _body: Bo
     earliest first."""
     found = [
         (id.hex, time)
-        for id, time in registry.objects(arguments["id"]).stored_alarms()
+        for id, time in _namespace(registry, arguments).stored_alarms()
         if time is not None
     ]
     return Answer(sorted(found, key=lambda each: each[1]))
+
+
+def _namespace(registry: BindingRegistry, arguments: dict[str, Any]) -> ObjectNamespace:
+    return registry.objects(registry.renamed_objects().kept_as(arguments["id"]))
 
 
 def _chosen(namespace: ObjectNamespace, arguments: dict[str, Any]) -> ObjectId:

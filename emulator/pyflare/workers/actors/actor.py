@@ -9,25 +9,29 @@ from __future__ import annotations
 import asyncio
 import types
 from asyncio import tasks as asyncio_tasks
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
 from contextvars import Context, copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from weakref import WeakSet
 
 from pyflare.js.callbacks import call
 from pyflare.js.deferred import begin_in_tasks
 from pyflare.js.departure import output_gate
 from pyflare.js.error import Error
-from pyflare.js.promise import JsPromise
-from pyflare.js.rpc.errors import HOST_GONE
+from pyflare.js.promise import JsPromise, settle, start
+from pyflare.js.rpc.bodies import cut
+from pyflare.js.rpc.errors import HOST_GONE, crossing
 from pyflare.js.rpc.host import StubHost, stub_host
 from pyflare.js.timers import Timers, event_timers
 
 from ..current import current_event
 from ..event import Background
 from ..input_gate import InputGate, Section, Turns, current_section, guard
+from ..rpc.answer import LentBody
 from . import failures
 from .failures import for_caller, marked, reset_error
+from .held_body import HeldBody
 from .output_gate import OutputGate
 from .steps import Detached, as_exception
 
@@ -60,6 +64,7 @@ class Actor:
         "_context",
         "_failed_at",
         "_holds",
+        "_received",
         "_storage",
         "_timers",
         "ended",
@@ -95,6 +100,8 @@ class Actor:
         self._timers: Timers | None = None
         self._background: Background | None = None
         self._callers: set[asyncio.Future[Any]] = set()
+        #: Streams and bodies that others have sent here and wait for.
+        self._received: WeakSet[Any] | None = None
         self.state = namespace.make_state(self)
         self._context = context = namespace.worker.scope.context.copy()
         context.run(self._enter)
@@ -192,6 +199,48 @@ class Actor:
             yield from asyncio.shield(pending)
         if self.failure is not None:
             raise self.reason() from None
+
+    def receive(self, copies: Iterable[Any]) -> None:
+        """Streams and bodies that others have sent here, and wait for: they are told when it is over."""
+        if self._received is None:
+            self._received = WeakSet()
+        self._received.update(copies)
+
+    async def until_end(self, work: Coroutine[Any, Any, T], *, crossed: bool = False) -> T:
+        """Wait for something that the object has to do, on behalf of others.
+
+        Raises: what the work raises; the reason when the object is over first, ``crossed`` as a caller gets it.
+        """
+        if self.failure is not None:
+            work.close()
+            raise crossing(self.reason()) if crossed else self.reason()
+        promise = start(work)
+        if promise.done():
+            return promise.result()  # type: ignore[no-any-return]
+        outcome = asyncio.get_running_loop().create_future()
+
+        def finish(done: asyncio.Future[Any]) -> None:
+            if outcome.done():
+                if not done.cancelled():
+                    done.exception()
+            elif done.cancelled():
+                outcome.cancel()
+            elif (error := done.exception()) is not None:
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(done.result())
+
+        promise.add_done_callback(finish)
+        self._callers.add(outcome)
+        try:
+            return await outcome  # type: ignore[no-any-return]
+        except Exception as error:
+            if crossed and self.failure is not None and not promise.done():
+                raise crossing(error) from None
+            raise
+        finally:
+            self._callers.discard(outcome)
+            promise.cancel()
 
     def reason(self) -> BaseException:
         """Why it is over, for one caller."""
@@ -379,6 +428,8 @@ class Actor:
 
     def _end(self, reason: BaseException) -> None:
         self.gate.fail(reason)
+        for copy in tuple(self._received or ()):
+            _NO_CONTEXT.copy().run(cut, copy, crossing(reason))
         if self._timers is not None:
             self._timers.cancel_all()
         if self._background is not None:
@@ -418,6 +469,15 @@ class SectionHost:
 
     def release(self) -> None:
         self._actor.release()
+
+    def receive(self, copies: Sequence[Any]) -> None:
+        self._actor.receive(copies)
+
+    def lend(self, source: Any) -> Any:
+        return HeldBody(LentBody(source, self), self._actor)
+
+    async def until_end(self, work: Awaitable[T]) -> T:
+        return await self._actor.until_end(settle(work), crossed=True)
 
 
 _ABORT_WITHOUT_REASON: Final = "Durable Object abort requested"

@@ -182,8 +182,8 @@ class ActorNamespace:
         # The handler may change or forget the request.
         method, url = request.method, request.url
         response = await lend(self._fetch(actor.instance, request), method, url, from_object=True)
-        if response._source is not None and actor.has_storage:
-            response._source = HeldBody(response._source, actor.output)
+        if response._source is not None:
+            response._source = HeldBody(response._source, actor)
         return response
 
     async def _fetch(self, instance: Any, request: Request) -> Response:

@@ -17,7 +17,7 @@ from pyflare.js.websocket_relay import pass_on, relay
 
 from .decoding import decode_body
 
-__all__ = ["lend"]
+__all__ = ["LentBody", "lend"]
 
 
 async def lend(

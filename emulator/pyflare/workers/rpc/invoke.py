@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias
 from pyflare.js.error import TypeError_
 from pyflare.js.rpc.errors import RESERVED, no_method, reserved
 from pyflare.js.rpc.exports import Export
+from pyflare.js.rpc.host import current_host
 from pyflare.js.rpc.python_values import result_to_wire, wire_to_python
 from pyflare.js.rpc.stub import JsRpcStub
 from pyflare.js.rpc.values import Arguments
@@ -34,6 +35,8 @@ async def invoke(
     one that is no method, and for a path into a method.
     """
     try:
+        if type(arguments) is Arguments and arguments.streams:
+            current_host().receive(arguments.streams)
         name = path[0] if path else ""
         if name in RESERVED:
             raise reserved(name)

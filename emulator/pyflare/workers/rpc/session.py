@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine, Sequence
 from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
@@ -39,3 +39,12 @@ class EventHost:
 
     def release(self) -> None:
         self._event.release()
+
+    def lend(self, source: Any) -> Any:
+        return source
+
+    def receive(self, copies: Sequence[Any]) -> None:
+        """The event lasts as long as its code needs them."""
+
+    async def until_end(self, work: Awaitable[T]) -> T:
+        return await work
