@@ -17,6 +17,7 @@ from .fetch_through import fetch_through
 from .promise import JsPromise
 from .request import Request
 from .response import Response
+from .rpc.bodies import lend_body
 from .rpc.names import Stub
 
 __all__ = ["Channel", "Fetcher"]
@@ -48,7 +49,11 @@ class Fetcher(Stub, js_name="Fetcher"):
         """
         work: Any
         try:
-            work = fetch_through(self._channel, Request.new(input, init, **options))
+            request = Request.new(input, init, **options)
+            if request._stream is not None or request._source is not None:
+                # Here and now: the call itself begins outside of the code that made the body.
+                lend_body(request)
+            work = fetch_through(self._channel, request)
         except Exception as error:
             work = _raise(error)
         return self._line.call(work)

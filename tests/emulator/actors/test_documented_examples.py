@@ -82,3 +82,23 @@ def test_the_transactions_keep_what_they_wrote(page: Any) -> None:
         return await flare.env().COUNTER.getByName("one").work()
 
     assert page(source, "Account", program) == [20, 10, 0]
+
+
+def test_brackets_ask_for_properties_anew(page: Any) -> None:
+    source = (
+        IMPORTS
+        + "class Sized(DurableObject):\n"
+        + "    async def work(self):\n"
+        + "        sql = self.ctx.storage.sql\n"
+        + '        sql.exec("CREATE TABLE t (id, x); INSERT INTO t VALUES (1, zeroblob(500000)), (2, 1)")\n'
+        + '        cursor = sql.exec("SELECT id FROM t")\n'
+        + '        before = [cursor["rowsRead"], sql["databaseSize"] > 400_000]\n'
+        + "        cursor.next()\n"
+        + '        sql.exec("DELETE FROM t")\n'
+        + '        return [before, cursor["rowsRead"], sql["databaseSize"] < 100_000]\n'
+    )
+
+    async def program(flare: Pyflare) -> Any:
+        return await flare.env().COUNTER.getByName("one").work()
+
+    assert page(source, "Sized", program) == [[1, True], 2, True]

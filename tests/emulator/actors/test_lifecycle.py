@@ -444,7 +444,7 @@ class TestAbort:
             class Thing(DurableObject):
                 async def block(self):
                     async def section():
-                        await asyncio.sleep(0.01)
+                        await asyncio.sleep(0.1)
                         self.ctx.abort("enough")
                     await self.ctx.blockConcurrencyWhile(section)
 

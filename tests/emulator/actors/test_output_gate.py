@@ -155,6 +155,34 @@ def test_what_is_rolled_back_never_leaves():
     bench(program)
 
 
+def test_what_comes_while_a_commit_is_under_way_is_told_after_what_came_before_it():
+    async def program(bench):
+        told = []
+        bench.gate.wrote()
+        before = bench.gate.departure()
+        await turn()
+        after = bench.gate.departure()
+        for name, each in (("before", before), ("after", after)):
+            asyncio.shield(each).add_done_callback(lambda _, name=name: told.append(name))
+        bench.storage.commits[0].set_result(None)
+        await turn()
+        await turn()
+        assert told == ["before", "after"]
+
+    bench(program)
+
+
+def test_of_an_object_that_is_over_nothing_leaves():
+    async def program(bench):
+        assert bench.gate.departure() is None
+        bench.gate.drop(OSError("reset"))
+        for _ in range(2):
+            with pytest.raises(OSError, match="reset"):
+                await bench.gate.departure()
+
+    bench(program)
+
+
 def test_an_explicit_transaction_is_committed_when_it_ends():
     async def program(bench):
         bench.storage.depth = 1

@@ -34,15 +34,20 @@ SOURCE = """
             return Response(self.open(), headers={"content-type": "text/event-stream"})
 
         async def receive(self, request):
+            if request.url.endswith("/echo"):
+                return Response(request.body)
             if "/read" in request.url:
                 reader = request.body.getReader()
                 await reader.read()
                 if request.url.endswith("/reading"):
-                    await reader.read()
+                    self.rest = await reader.read()
                 await asyncio.sleep(10)
             else:
                 await asyncio.sleep(10)
             return Response("read")
+
+        async def received(self):
+            return hasattr(self, "rest")
 
         async def stream(self):
             return self.open()
@@ -118,6 +123,38 @@ SOURCE = """
                 return type(error).__name__
             finally:
                 await asyncio.gather(call, return_exceptions=True)
+
+        async def echo(self, many):
+            thing = self.env.THING.getByName("a")
+            pair = js.TransformStream.new()
+            writer = pair.writable.getWriter()
+
+            async def feed():
+                for i in range(many):
+                    await writer.write(chunk(str(i)))
+                    await asyncio.sleep(0)
+                await writer.close()
+
+            feeding = asyncio.ensure_future(feed())
+            answer = await thing.fetch("http://x/echo", method="POST", body=pair.readable)
+            text = await answer.text()
+            await feeding
+            return text
+
+        async def echo_cancelled(self):
+            thing = self.env.THING.getByName("a")
+            pair = js.TransformStream.new()
+            writer = pair.writable.getWriter()
+            first = asyncio.ensure_future(writer.write(chunk("a")))
+            answer = await thing.fetch("http://x/echo", method="POST", body=pair.readable)
+            reader = answer.js_object.body.getReader()
+            await reader.read()
+            await reader.cancel("enough")
+            await first
+            try:
+                await writer.write(chunk("b"))
+            except Exception as error:
+                return type(error).__name__
 
         async def download(self):
             thing = self.env.THING.getByName("a")
@@ -235,6 +272,20 @@ def test_an_upload_into_an_object_that_ends_fails(beside, how):
     assert beside(program) in ("JsException", "Error", "AbortError")
 
 
+def test_an_object_may_answer_with_the_body_of_the_request(beside):
+    async def program(flare, thing):
+        return await flare.worker().echo(5)
+
+    assert beside(program) == "01234"
+
+
+def test_an_answer_that_is_cancelled_lets_the_request_go(beside):
+    async def program(flare, thing):
+        return await flare.worker().echo_cancelled()
+
+    assert beside(program) in ("JsException", "Error", "AbortError")
+
+
 def test_waiting_for_what_an_object_was_to_write_fails_when_it_ends(beside):
     async def program(flare, thing):
         return await flare.worker().download()
@@ -246,10 +297,10 @@ def test_what_an_object_sends_fails_for_the_receiver(beside):
     async def program(flare, thing):
         sending = asyncio.ensure_future(thing.send_to("b"))
         await asyncio.sleep(0.01)
-        receiver = flare._objects.host.namespaces["w-Thing"]
         await end(flare, thing, "abort")
         await asyncio.gather(sending, return_exceptions=True)
         await asyncio.sleep(0.01)
-        return [actor.id.name for actor in receiver.actors if actor.gate.tasks]
+        (receiver,) = flare._objects.host.namespaces["w-Thing"].actors
+        return len(receiver.gate.tasks), await flare.env().THING.getByName("b").received()
 
-    assert beside(program) == []
+    assert beside(program) == (0, False)

@@ -27,6 +27,7 @@ __all__ = [
     "cut",
     "detach_body",
     "is_open",
+    "lend_body",
     "move_body",
 ]
 
@@ -100,6 +101,14 @@ def _lend_body(sender: Body, receiver: Body) -> None:
     move_body(sender, receiver)
     if receiver._source is not None:
         receiver._source = current_host().lend(receiver._source)
+
+
+def lend_body(body: Body) -> None:
+    """Turn a body of the running code into one for others. Raises: as :func:`detach_body`."""
+    if body._stream is not None:
+        detach_body(body)
+    if body._source is not None:
+        body._source = current_host().lend(body._source)
 
 
 def move_body(sender: Body, receiver: Body) -> None:

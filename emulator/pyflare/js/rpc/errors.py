@@ -124,7 +124,7 @@ def _traceback(error: BaseException) -> str:
 
 
 def _own_frames(trace: TracebackType | None) -> TracebackType | None:
-    """The traceback from the worker's first frame on, without what drives its tasks; None where none is the worker's."""
+    """The traceback from the worker's first frame on, without what drives its tasks; None where it has no frame."""
     at = trace
     while at is not None and _module(at).startswith(_MACHINERY):
         at = at.tb_next

@@ -13,8 +13,11 @@ For whoever builds on this:
   When the object dies, every delivery under way raises the reason, marked as the platform marks it. ``deliver`` raises
   the object's own exception: whoever speaks for another worker passes it through ``pyflare.js.rpc.errors.crossing``.
 * The output gate: ``actor.output.departure()`` gives None when nothing is to be waited for (the usual case), or a
-  future that must be awaited, shielded, before anything leaves the object. ``pyflare.js.departure`` does this for every
-  binding.
+  future that must be awaited, shielded, before anything leaves the object; it fails when the object is over.
+  ``pyflare.js.departure`` does this for every binding.
+* What the object gives away and others read or write (``section_host``, ``held_body``) is awaited through
+  ``actor.until_end(work)``, which raises the reason when the object is over first; what others sent it and wait for is
+  told to ``actor.receive(copies)`` and let go at the end.
 * ``actor.hold()`` and ``actor.release()`` keep it from being evicted (a WebSocket that was accepted plainly).
 * ``actor.critical(fn)`` runs ``fn`` as a critical section and gives the promise of its outcome; a failure is the
   promise's. ``actor.block_concurrency_while(fn)`` does the same, but a failure resets the object.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import types
 from asyncio import tasks as asyncio_tasks
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from contextvars import Context, copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -19,20 +19,19 @@ from pyflare.js.callbacks import call
 from pyflare.js.deferred import begin_in_tasks
 from pyflare.js.departure import output_gate
 from pyflare.js.error import Error
-from pyflare.js.promise import JsPromise, settle, start
+from pyflare.js.promise import JsPromise, start
 from pyflare.js.rpc.bodies import cut
-from pyflare.js.rpc.errors import HOST_GONE, crossing
+from pyflare.js.rpc.errors import crossing
 from pyflare.js.rpc.host import StubHost, stub_host
 from pyflare.js.timers import Timers, event_timers
 
 from ..current import current_event
 from ..event import Background
 from ..input_gate import InputGate, Section, Turns, current_section, guard
-from ..rpc.answer import LentBody
 from . import failures
 from .failures import for_caller, marked, reset_error
-from .held_body import HeldBody
 from .output_gate import OutputGate
+from .section_host import SectionHost
 from .steps import Detached, as_exception
 
 if TYPE_CHECKING:
@@ -206,14 +205,14 @@ class Actor:
             self._received = WeakSet()
         self._received.update(copies)
 
-    async def until_end(self, work: Coroutine[Any, Any, T], *, crossed: bool = False) -> T:
-        """Wait for something that the object has to do, on behalf of others.
+    async def until_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """Wait, outside of the object, for something that it has to do.
 
-        Raises: what the work raises; the reason when the object is over first, ``crossed`` as a caller gets it.
+        Raises: what the work raises; the reason, as it crosses, when the object is over first.
         """
         if self.failure is not None:
             work.close()
-            raise crossing(self.reason()) if crossed else self.reason()
+            raise crossing(self.reason())
         promise = start(work)
         if promise.done():
             return promise.result()  # type: ignore[no-any-return]
@@ -235,7 +234,7 @@ class Actor:
         try:
             return await outcome  # type: ignore[no-any-return]
         except Exception as error:
-            if crossed and self.failure is not None and not promise.done():
+            if self.failure is not None and not promise.done():
                 raise crossing(error) from None
             raise
         finally:
@@ -438,46 +437,6 @@ class Actor:
         storage = self._storage
         self.ended = None if storage is None else self.namespace.close_storage(self.id, storage)
         self.namespace.forget(self)
-
-
-class SectionHost:
-    """Where the functions live that an object gives away: callbacks may come back into the section they are from."""
-
-    __slots__ = ("_actor", "_section")
-
-    def __init__(self, actor: Actor, section: Section) -> None:
-        self._actor = actor
-        self._section = section
-
-    async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Raises: Error when the instance is over; what the work raises."""
-        actor = self._actor
-        if actor.failure is not None:
-            work.close()
-            raise Error(HOST_GONE)
-
-        async def call(_: Actor) -> T:
-            return await work
-
-        try:
-            return await actor.deliver(call, self._section)
-        finally:
-            work.close()
-
-    def hold(self) -> None:
-        self._actor.hold()
-
-    def release(self) -> None:
-        self._actor.release()
-
-    def receive(self, copies: Sequence[Any]) -> None:
-        self._actor.receive(copies)
-
-    def lend(self, source: Any) -> Any:
-        return HeldBody(LentBody(source, self), self._actor)
-
-    async def until_end(self, work: Awaitable[T]) -> T:
-        return await self._actor.until_end(settle(work), crossed=True)
 
 
 _ABORT_WITHOUT_REASON: Final = "Durable Object abort requested"

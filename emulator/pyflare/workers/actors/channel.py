@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pyflare.js.callbacks import supervise
 from pyflare.js.deferred import call_depth
 from pyflare.js.request import Request
 from pyflare.js.response import Response
 from pyflare.js.rpc.errors import crossing
 
 from .failures import marked
+from .held_body import HeldBody, let_go
 
 if TYPE_CHECKING:
     from pyflare_bindings.objects.ids import ObjectId
@@ -37,15 +37,16 @@ class ActorChannel:
         source = request._source
         work = partial(_answer, request, call_depth.get() + 1)
         try:
-            return await self._namespace.actor(self._id).deliver(work)
+            response: Response = await self._namespace.actor(self._id).deliver(work)
+            if source is not None and isinstance(response._source, HeldBody):
+                # The answer may be made of the request, or go on reading it.
+                response._source.request_source, source = source, None
+            return response
         except Exception as error:
             failure = crossing(error)
         finally:
             if source is not None:
-                # Nobody will read the rest of the request.
-                cancel = getattr(source, "cancel", None)
-                if cancel is not None:
-                    supervise(cancel(None))
+                let_go(source)
         raise marked(failure, durableObjectId=self._id.hex)
 
     async def call(self, path: tuple[str, ...], arguments: Sequence[Any] | None) -> Any:
