@@ -85,7 +85,7 @@ class TestAnotherWorkersClass:
                 *(env.CLOCK.getByName(str(number)).start() for number in range(10)),
             )
             async with asyncio.timeout(10):
-                while (answer := await flare.env("a").THING.getByName("x").look())[0] < 30:
+                while (answer := await flare.env("a").THING.getByName("x").look())[1] < 30:
                     await asyncio.sleep(0.02)
             return answer
 
