@@ -103,7 +103,8 @@ WRONG = {
     "a binding that pyflare does not have": (
         "wrangler.jsonc",
         '{\n  "name": "worker",\n  "main": "src/entry.py",\n  "compatibility_date": "2026-05-01",\n'
-        '  "compatibility_flags": ["python_workers"],\n  "workflows": [{"binding": "FLOW", "name": "f", "class_name": "F"}]\n}',
+        '  "compatibility_flags": ["python_workers"],\n'
+        '  "workflows": [{"binding": "FLOW", "name": "f", "class_name": "F"}]\n}',
         "wrangler.jsonc:6",
         "FLOW",
     ),
