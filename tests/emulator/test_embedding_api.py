@@ -264,6 +264,27 @@ def test_putting_the_clock_forward_runs_what_falls_due(
 
 
 @pytest.mark.parametrize("clock", [AdjustableClock(), ManualClock()])
+def test_a_clock_is_put_forward_by_numbers_that_lead_to_a_date(
+    run: Runner, config: Path, clock: Any
+) -> None:
+    async def program(flare: Pyflare) -> None:
+        before = flare.clock.now()
+        for value in ("10", None, True):
+            with pytest.raises(TypeError, match="minutes is a number"):
+                await flare.clock.advance(minutes=value)  # type: ignore[arg-type]
+        for value in (float("nan"), float("inf"), float("-inf"), 10**400):
+            with pytest.raises(ValueError, match="leads to no moment"):
+                await flare.clock.advance(value)
+        with pytest.raises(ValueError, match="leads to no moment"):
+            await flare.clock.advance(days=1e9)
+        with pytest.raises(ValueError, match="turned back"):
+            await flare.clock.advance(-1)
+        assert (flare.clock.now() - before).total_seconds() < 60
+
+    run(program, config, clock=clock)
+
+
+@pytest.mark.parametrize("clock", [AdjustableClock(), ManualClock()])
 def test_intervals_and_waits_of_a_worker_go_by_the_clock(
     run: Runner, tmp_path: Path, clock: Any
 ) -> None:
@@ -420,6 +441,51 @@ def test_a_configuration_can_be_a_mapping(run: Runner, config: Path, tmp_path: P
 
     found = run(program, settings, cwd=config.parent)
     assert found == ("made", "http://localhost/a", "new")
+
+
+@pytest.mark.parametrize(
+    ("cwd", "path"),
+    [
+        (None, "project/src/entry.py"),
+        ("project", "project/src/entry.py"),
+        ("project", "src/entry.py"),
+    ],
+)
+def test_a_reload_takes_paths_from_cwd_and_from_the_working_directory(
+    run: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cwd: str | None, path: str
+) -> None:
+    source = """
+    from workers import Response, WorkerEntrypoint
+
+    class Default(WorkerEntrypoint):
+        async def fetch(self, request):
+            return Response("old")
+    """
+    project = tmp_path / "project"
+    write_worker(project, source)
+    monkeypatch.chdir(tmp_path)
+
+    async def program(flare: Pyflare) -> str:
+        entry = project / "src" / "entry.py"
+        entry.write_text(entry.read_text().replace("old", "new"))
+        await flare.reload(path)
+        return (await flare.fetch("/")).text
+
+    assert run(program, project / "wrangler.json", cwd=cwd) == "new"
+
+
+def test_a_reload_of_a_file_of_no_worker_says_where_it_looked(
+    run: Runner, config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+
+    async def program(flare: Pyflare) -> None:
+        with pytest.raises(KeyError, match=r"belongs to no worker: looked for .*elsewhere"):
+            await flare.reload("x.py")
+
+    run(program, config)
 
 
 def test_a_mapping_that_is_no_configuration_is_refused(tmp_path: Path) -> None:

@@ -4,8 +4,13 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from pyflare import platform_proxy
-from tests.emulator.conftest import write_worker
+import pytest
+
+from pyflare import ManualClock, Pyflare, platform_proxy
+from pyflare.embed.configurations import Configs
+from pyflare.js.error import Error
+from pyflare.server.log import LogSink
+from tests.emulator.conftest import Lines, write_worker
 
 BINDINGS: dict[str, Any] = {
     "d1_databases": [{"binding": "DB", "database_id": "db"}],
@@ -76,3 +81,111 @@ def test_caches_are_there(tmp_path: Path) -> None:
             return missing, await platform.caches.default.match("https://x.test/")
 
     assert asyncio.run(program()) == (None, None)
+
+
+SHOP = """
+from workers import DurableObject, WorkerEntrypoint
+
+
+class Counter(DurableObject):
+    async def add(self):
+        count = (await self.ctx.storage.get("count") or 0) + 1
+        await self.ctx.storage.put("count", count)
+        return count
+
+
+class Default(WorkerEntrypoint):
+    async def queue(self, batch):
+        for message in batch.messages:
+            await self.env.KV.put("received", message.body)
+"""
+SHOP_BINDINGS: dict[str, Any] = {
+    "kv_namespaces": [{"binding": "KV", "id": "kv"}],
+    "durable_objects": {"bindings": [{"name": "COUNTER", "class_name": "Counter"}]},
+    "migrations": [{"tag": "v1", "new_sqlite_classes": ["Counter"]}],
+    "queues": {
+        "producers": [{"binding": "ORDERS", "queue": "orders"}],
+        "consumers": [
+            {
+                "queue": "orders",
+                "max_retries": 0,
+                "max_batch_timeout": 0,
+                "dead_letter_queue": "dead",
+            }
+        ],
+    },
+}
+
+
+def test_messages_wait_for_the_code(tmp_path: Path) -> None:
+    config = write_worker(tmp_path / "shop", SHOP, **SHOP_BINDINGS)
+    state = tmp_path / "state"
+
+    async def without_code() -> None:
+        async with platform_proxy(config, persist_to=state) as platform:
+            await platform.env.ORDERS.send("an order")
+            await platform.flare.settle()
+            assert platform.flare.queues is None
+
+    async def with_code() -> Any:
+        async with Pyflare(config, persist_to=state, clock=ManualClock(2e9)) as flare:
+            await flare.clock.advance(minutes=1)
+            return await flare.env().KV.get("received")
+
+    asyncio.run(without_code())
+    assert asyncio.run(with_code()) == "an order"
+
+
+def test_it_works_beside_the_process_that_runs_the_worker(tmp_path: Path) -> None:
+    config = write_worker(tmp_path / "shop", SHOP, **SHOP_BINDINGS)
+
+    async def program() -> Any:
+        state = tmp_path / "state"
+        async with Pyflare(config, persist_to=state) as flare:
+            async with platform_proxy(config, persist_to=state) as platform:
+                await platform.env.KV.put("k", "v")
+            return await flare.env().KV.get("k")
+
+    assert asyncio.run(program()) == "v"
+
+
+def test_objects_have_ids_and_say_that_their_code_is_not_run(tmp_path: Path) -> None:
+    config = write_worker(tmp_path / "shop", SHOP, **SHOP_BINDINGS)
+
+    async def program() -> tuple[str, str]:
+        async with Pyflare(config, persist_to=None) as flare:
+            known = flare.env().COUNTER.idFromName("a").toString()
+        async with platform_proxy(config, persist_to=None) as platform:
+            counters = platform.env.COUNTER
+            with pytest.raises(Error, match='"Counter" is code of the Worker "shop"'):
+                await counters.getByName("a").add()
+            with pytest.raises(OSError, match="no code of Workers is run here"):
+                await counters.getByName("a").fetch("http://object/")
+            return known, counters.idFromName("a").toString()
+
+    with_code, without = asyncio.run(program())
+    assert with_code == without
+
+
+def test_nothing_is_said_of_code_that_is_not_run(tmp_path: Path) -> None:
+    config = write_worker(tmp_path / "shop", SHOP, **SHOP_BINDINGS)
+    lines = Lines()
+
+    async def program() -> None:
+        log = LogSink(stdout=lines, stderr=lines)  # type: ignore[arg-type]
+        async with platform_proxy(config, persist_to=None, log=log):
+            pass
+
+    asyncio.run(program())
+    assert lines.text == ""
+
+
+def test_names_of_modules_that_are_not_loaded_do_not_clash(tmp_path: Path) -> None:
+    files = {"src/entry.py": "", "src/json_of_ours.py": ""}
+    configs: Configs = [write_worker(tmp_path / name, files, **BINDINGS) for name in ("a", "b")]
+
+    async def program() -> Any:
+        async with platform_proxy(configs, persist_to=None) as platform:
+            return platform.env.MODE
+
+    assert asyncio.run(program()) == "dev"

@@ -20,6 +20,7 @@ from .results import Statement
 
 __all__ = ["export_lines"]
 
+_NAMES: Final = "SELECT name FROM sqlite_schema WHERE lower(substr(tbl_name, 1, 4)) <> '_cf_'"
 _CHUNK_CHARACTERS: Final = 256 * 1024
 _OBJECTS: Final = (
     "SELECT name, type, sql FROM sqlite_schema WHERE type = 'table' AND lower(substr(name, 1, 4)) <> '_cf_'"
@@ -42,7 +43,7 @@ async def export_lines(
 
     In: `tables` to keep to, which also chooses indexes, triggers and views by their names, all
     where it is empty; `schema` and `data`, what to write.
-    Raises D1Error for a database with virtual tables, and StateError.
+    Raises D1Error for a database with virtual tables and for a name that nothing has, and StateError.
     """
     # The owner creates the file, and finds out whether it can be used.
     results = await database.query([Statement("SELECT 1")])
@@ -86,10 +87,12 @@ class _Reader:
             self._connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
             self._connection.execute("BEGIN")
             objects: list[Any] = self._connection.execute(_OBJECTS).fetchall()
+            names: list[Any] = self._connection.execute(_NAMES).fetchall()
         except apsw.Error as error:
             raise state_error(path, error) from error
         try:
             _refuse_virtual_tables(objects)
+            _refuse_unknown(tables, names)
         except D1Error:
             self.close()
             raise
@@ -158,6 +161,12 @@ def _refuse_virtual_tables(objects: Iterable[tuple[str, str, str]]) -> None:
             module = sql.upper().partition(" USING ")[2].split("(")[0].split()
             kind = module[0].lower() if module else "virtual"
             raise D1Error(f"D1 Export error: cannot export databases with Virtual Tables ({kind})")
+
+
+def _refuse_unknown(tables: frozenset[str], names: Iterable[tuple[str]]) -> None:
+    unknown = sorted(tables.difference(name for (name,) in names))
+    if unknown:
+        raise D1Error(f"D1 Export error: there is no table {', '.join(unknown)}")
 
 
 def _creating(sql: str) -> str:

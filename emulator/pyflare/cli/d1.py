@@ -11,7 +11,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from .data.command import CommandError, Project, add_common, add_confirmation, run_action
+from .data.command import (
+    CommandError,
+    Project,
+    UsageError,
+    add_common,
+    add_confirmation,
+    run_action,
+)
 from .data.output import is_terminal, notice, print_json, print_table, progress, say
 
 if TYPE_CHECKING:
@@ -68,6 +75,7 @@ def _add_database(add: Any) -> None:
 
 def database_of(project: Project, name: str) -> D1Database:
     """The configured database of this name or binding. Raises CommandError."""
+    project.need_configuration()
     for entry in project.worker.d1_databases:
         if name in (entry.database_name, entry.binding):
             return entry
@@ -94,9 +102,9 @@ def _execute(arguments: argparse.Namespace) -> None:
     from .data.sql_text import statements
 
     if arguments.sql is not None and arguments.file is not None:
-        raise CommandError("can't provide both --command and --file.")
+        raise UsageError("can't provide both --command and --file.")
     if arguments.sql is None and arguments.file is None:
-        raise CommandError(
+        raise UsageError(
             "Missing required option --command or --file. Give the SQL to run with one of them."
         )
     if arguments.preview:
@@ -193,7 +201,7 @@ def _export(arguments: argparse.Namespace) -> None:
     from .data.whole_file import WholeFile
 
     if arguments.no_schema and arguments.no_data:
-        raise CommandError(
+        raise UsageError(
             "Cannot use --no-schema and --no-data together. Nothing would be left to export."
         )
     project = Project(arguments)

@@ -166,9 +166,14 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
 
     from .open_files import raise_limit
     from .ports import AddressInUse, listen
-    from .session import Session
+    from .session import Session, ready_file_problem
 
     raise_limit()
+    if arguments.ready_file is not None:
+        problem = ready_file_problem(arguments.ready_file)
+        if problem is not None:
+            log.error(problem)
+            return 1
     options: dict[str, Any] = {
         "env": arguments.env,
         "env_files": arguments.env_file,

@@ -6,7 +6,7 @@ import argparse
 import datetime
 from typing import Any
 
-from .data.command import CommandError, Project, add_common, run_action
+from .data.command import CommandError, Project, UsageError, add_common, run_action
 from .data.output import is_terminal, notice, print_json, print_table
 
 __all__ = ["configure", "run"]
@@ -38,6 +38,7 @@ def _add_class(add: Any) -> None:
 
 def _namespace(project: Project, given: str | None) -> str:
     """The id under which the objects of a class are kept. Raises CommandError."""
+    project.need_configuration()
     worker = project.worker
     known: dict[str, str] = {}
     for class_name in worker.object_classes:
@@ -73,7 +74,7 @@ def _list(arguments: argparse.Namespace) -> None:
 
 def _sql(arguments: argparse.Namespace) -> None:
     if (arguments.id is None) == (arguments.name is None):
-        raise CommandError("Exactly one of the arguments id and name is required.")
+        raise UsageError("Exactly one of the arguments id and name is required.")
     project = Project(arguments)
     namespace = _namespace(project, arguments.class_name)
     with project.state() as state:

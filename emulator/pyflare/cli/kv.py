@@ -13,8 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from .data.bulk_entries import read_entries, read_names
-from .data.command import CommandError, Project, add_common, add_confirmation, run_action
-from .data.output import confirm, notice, print_json, progress, say
+from .data.command import (
+    CommandError,
+    Project,
+    UsageError,
+    add_common,
+    add_confirmation,
+    run_action,
+)
+from .data.output import confirm, notice, print_json, progress, say, write
 
 __all__ = ["configure", "run"]
 
@@ -84,7 +91,7 @@ def _seconds(text: str) -> int:
 def _namespace(project: Project, arguments: argparse.Namespace) -> str:
     binding, given = arguments.binding, arguments.namespace_id
     if (binding is None) == (given is None):
-        raise CommandError("Exactly one of the arguments binding and namespace-id is required.")
+        raise UsageError("Exactly one of the arguments binding and namespace-id is required.")
     if given is not None:
         for entry in project.worker.kv_namespaces:
             if given in (entry.id, entry.preview_id):
@@ -92,6 +99,7 @@ def _namespace(project: Project, arguments: argparse.Namespace) -> str:
         else:
             project.note_unknown("KV namespace", given)
         return str(given)
+    project.need_configuration()
     for entry in project.worker.kv_namespaces:
         if entry.binding != binding:
             continue
@@ -110,7 +118,7 @@ def _namespace(project: Project, arguments: argparse.Namespace) -> str:
 
 def _put(arguments: argparse.Namespace) -> None:
     if (arguments.value is None) == (arguments.path is None):
-        raise CommandError("Exactly one of the arguments value and path is required.")
+        raise UsageError("Exactly one of the arguments value and path is required.")
     if arguments.metadata is not None:
         _check_json(arguments.metadata)
     project = Project(arguments)
@@ -160,11 +168,10 @@ def _get(arguments: argparse.Namespace) -> None:
     with project.state() as state:
         found, pieces = state.fetch("kv.get", id=namespace, key=arguments.key)
         if arguments.text and found is not None:
-            sys.stdout.write(b"".join(pieces).decode("utf-8", "replace"))
+            write(b"".join(pieces).decode("utf-8", "replace").encode())
         else:
             for piece in pieces:
-                sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+                write(piece)
     if found is None:
         # Exit code 0, as wrangler has it; not on standard output, where a value would be.
         notice("Value not found")

@@ -14,7 +14,14 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-from .data.command import CommandError, Project, add_common, add_confirmation, run_action
+from .data.command import (
+    CommandError,
+    Project,
+    UsageError,
+    add_common,
+    add_confirmation,
+    run_action,
+)
 from .data.output import confirm, is_terminal, print_json, print_table, say
 
 __all__ = ["configure", "run"]
@@ -85,7 +92,7 @@ def _queue(project: Project, name: str) -> str:
 
 def _send(arguments: argparse.Namespace) -> None:
     if (arguments.message is None) == (arguments.file is None):
-        raise CommandError("Exactly one of the arguments message and file is required.")
+        raise UsageError("Exactly one of the arguments message and file is required.")
     project = Project(arguments)
     name = _queue(project, arguments.queue)
     body = _body(project, arguments)
@@ -126,6 +133,7 @@ def _list(arguments: argparse.Namespace) -> None:
     if arguments.queue is not None:
         _list_messages(project, arguments)
         return
+    project.need_configuration()
     with project.state() as state:
         found = state.call("queues.list", names=_configured(project))
     if is_terminal() and not arguments.json:
@@ -145,7 +153,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _list_messages(project: Project, arguments: argparse.Namespace) -> None:
     name = _queue(project, arguments.queue)
     if arguments.limit < 1:
-        raise CommandError("--limit has to be at least 1.")
+        raise UsageError("--limit has to be at least 1.")
     with project.state() as state:
         found = state.call("queues.messages", id=name, limit=arguments.limit)
     for each in found:

@@ -15,8 +15,8 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, Final
 
-from .data.command import CommandError, Project, add_common, run_action
-from .data.output import is_terminal, notice, print_json, print_table, progress, say
+from .data.command import CommandError, Project, UsageError, add_common, run_action
+from .data.output import is_terminal, notice, print_json, print_table, progress, say, write
 
 __all__ = ["configure", "run"]
 
@@ -120,7 +120,7 @@ def _bucket(project: Project, name: str) -> str:
 def _split(path: str) -> tuple[str, str]:
     bucket, slash, key = path.partition("/")
     if not bucket or not slash or not key:
-        raise CommandError(
+        raise UsageError(
             f"The object path must be in the form of {{bucket}}/{{key}} you provided {path}"
         )
     return bucket, key
@@ -129,9 +129,9 @@ def _split(path: str) -> tuple[str, str]:
 def _put(arguments: argparse.Namespace) -> None:
     bucket, key = _split(arguments.path)
     if arguments.file is None and not arguments.pipe:
-        raise CommandError("Either the --file or --pipe options are required.")
+        raise UsageError("Either the --file or --pipe options are required.")
     if arguments.file is not None and arguments.pipe:
-        raise CommandError("Give one of --file and --pipe, not both.")
+        raise UsageError("Give one of --file and --pipe, not both.")
     project = Project(arguments)
     id = _bucket(project, bucket)
     path = None if arguments.pipe else project.cwd / arguments.file
@@ -172,7 +172,7 @@ def _get(arguments: argparse.Namespace) -> None:
 
     bucket, key = _split(arguments.path)
     if arguments.file is not None and arguments.pipe:
-        raise CommandError("Give one of --file and --pipe, not both.")
+        raise UsageError("Give one of --file and --pipe, not both.")
     project = Project(arguments)
     id = _bucket(project, bucket)
     if not arguments.pipe:
@@ -185,8 +185,7 @@ def _get(arguments: argparse.Namespace) -> None:
             raise CommandError("The specified key does not exist.")
         if arguments.pipe:
             for piece in pieces:
-                sys.stdout.buffer.write(piece)
-            sys.stdout.buffer.flush()
+                write(piece)
             return
         target = project.cwd / (_file_for(key) if arguments.file is None else arguments.file)
         with (

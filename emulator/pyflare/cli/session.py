@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import time
@@ -31,7 +32,7 @@ from .watched_workers import OwnWorkers, RemoteWorkers
 if TYPE_CHECKING:
     from .reload import Reloadable
 
-__all__ = ["Session"]
+__all__ = ["Session", "ready_file_problem"]
 
 
 class Session:
@@ -309,7 +310,10 @@ class Session:
             log.info(f"- {further}")
         log.flush()
         if self._ready_file is not None:
-            _write_whole(self._ready_file, self._ready_text())
+            try:
+                _write_whole(self._ready_file, self._ready_text())
+            except OSError as error:
+                log.error(_not_written(self._ready_file, error))
 
     def _ready_text(self) -> str:
         where = self._listening
@@ -347,8 +351,29 @@ def _shown(path: Path) -> Path:
         return path
 
 
+def ready_file_problem(path: Path) -> str | None:
+    """Why the ready file could not be written, before anybody waits for it; None when it can be."""
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        trial = _beside(path)
+        trial.touch()
+        trial.unlink()
+    except OSError as error:
+        return _not_written(path, error)
+    return None
+
+
+def _not_written(path: Path, error: OSError) -> str:
+    return f"--ready-file {path} cannot be written: {error.strerror or error}. Name another file."
+
+
 def _write_whole(path: Path, text: str) -> None:
     """Whoever waits for the file never sees half of it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = _beside(path)
     temporary.write_text(text, encoding="utf-8")
     temporary.replace(path)
+
+
+def _beside(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}")

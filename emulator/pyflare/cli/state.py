@@ -10,6 +10,8 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from .data.output import OutputLost, flush, say
+
 if TYPE_CHECKING:
     from pyflare.config import LoadedConfig
     from pyflare.state_files.carrying import Resource
@@ -63,6 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Do it. Returns 0, 1 when something could not be carried over, 130 after an interruption."""
     from pyflare.config import ConfigError, load
     from pyflare.config.diagnostics import render
+    from pyflare.config.startup_checks import no_configuration
     from pyflare_bindings.lease import LeaseHeld
     from pyflare_bindings.storage.errors import StateError
 
@@ -72,10 +75,24 @@ def run(arguments: argparse.Namespace) -> int:
     except ConfigError as error:
         _say(render(error.diagnostics, "warning") + error.render())
         return 1
+    if all(each.path is None for each in loaded):
+        _say(f"✘ [ERROR] {no_configuration(Path.cwd())}")
+        return 1
+    for each in loaded:
+        if warnings := each.render_warnings():
+            _say(warnings)
     try:
-        if arguments.action == "import":
-            return _import(arguments, loaded)
-        return _export(arguments, loaded)
+        code = (
+            _import(arguments, loaded)
+            if arguments.action == "import"
+            else _export(arguments, loaded)
+        )
+        flush()
+        return code
+    except OutputLost as error:
+        # What could not be written is not tried once more at the end of the process.
+        sys.stdout = None
+        _say(f"✘ [ERROR] {error}")
     except (LeaseHeld, StateError) as error:
         _say(f"{error}")
     except OSError as error:
@@ -158,7 +175,7 @@ async def _carry(
     finally:
         state.close()
     if arguments.json:
-        print(json.dumps([outcome.as_dict() for outcome in outcomes], indent=2))
+        say(json.dumps([outcome.as_dict() for outcome in outcomes], indent=2))
     elif not resources:
         _say("The configuration names no D1 database, KV namespace, R2 bucket or Durable Object.")
     return 1 if any(outcome.action == "failed" for outcome in outcomes) else 0
@@ -172,7 +189,8 @@ def _print(outcome: Outcome) -> None:
         "absent": "nothing to carry over",
         "failed": "FAILED" + (f", {outcome.count} {outcome.unit}" if outcome.count else ""),
     }
-    print(f"{outcome.kind} {outcome.id}: {told[outcome.action]}", flush=True)
+    say(f"{outcome.kind} {outcome.id}: {told[outcome.action]}")
+    flush()
     for note in outcome.notes:
         _say(f"  {note}")
     for problem in outcome.problems:

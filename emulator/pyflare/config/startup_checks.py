@@ -67,6 +67,14 @@ def check_start(start: Start, report: Report) -> None:
             (alone.error if level == "error" else alone.warning)(message, ("assets",))
 
 
+def no_configuration(cwd: Path) -> str:
+    """What to say where the search from `cwd` found nothing."""
+    return (
+        f"No wrangler.json, wrangler.jsonc or wrangler.toml was found in {cwd} or above it. "
+        "Start in the project's folder, or name the file with -c."
+    )
+
+
 def _check_entry_point(start: Start, alone: Report) -> None:
     if start.main is None:
         # A mistake in "main" was told already; that it is missing too would only confuse.
@@ -76,8 +84,7 @@ def _check_entry_point(start: Start, alone: Report) -> None:
                 hint='Set "main" in the configuration, for example "main": "src/entry.py", or '
                 "name the script on the command line."
                 if start.is_configured
-                else f"No wrangler.json, wrangler.jsonc or wrangler.toml was found in {start.cwd} or "
-                "above it. Start in the project's folder, or name the file with -c.",
+                else no_configuration(start.cwd),
             )
         return
     shown = display_name(start.main, start.cwd)

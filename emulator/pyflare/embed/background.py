@@ -30,7 +30,8 @@ class BackgroundServices(Services):
     """What works in the background; each is made when a configuration first asks for it.
 
     Args: ``define`` makes the definition of a worker that is loaded at run time; ``cron`` whether triggers fire;
-    ``shared`` whether objects, alarms and queues are another process's.
+    ``shared`` whether objects, alarms and queues are another process's; ``with_code`` whether the workers' code is
+    there, without which nothing can be delivered and everything waits.
     """
 
     def __init__(
@@ -43,8 +44,10 @@ class BackgroundServices(Services):
         *,
         cron: bool,
         shared: bool = False,
+        with_code: bool = True,
     ) -> None:
         self._shared = shared
+        self._with_code = with_code
         self._loaded = loaded
         self._registry = registry
         self._runtime = runtime
@@ -65,6 +68,8 @@ class BackgroundServices(Services):
 
     def _background(self) -> list[Service]:
         """What works in the background, in the order in which it is started."""
+        if not self._with_code:
+            return [self.dynamic]
         if self._shared:
             return [self.dynamic, self.tails, self.cron]
         return [self.objects, self.alarms, self.dynamic, self.tails, self.queues, self.cron]
@@ -72,6 +77,8 @@ class BackgroundServices(Services):
     async def start(self) -> None:
         """Start all, and say which queues nobody consumes also where the queues may become another process's."""
         await super().start()
+        if not self._with_code:
+            return
         local = getattr(self._registry, "local", None)
         if self._shared and local is not None and self._use_queues():
             dispatcher = self._make_dispatcher(local)

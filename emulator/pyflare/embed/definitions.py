@@ -16,9 +16,11 @@ from .loaded import LoadedWorkers
 
 if TYPE_CHECKING:
     from pyflare.assets.site import Site
+    from pyflare.config.blocks.objects import DurableObjectBinding
     from pyflare.config.compatibility import CompatibilityFlags
     from pyflare.config.worker import WorkerConfig
     from pyflare.dynamic_workers.loader import DynamicLoader
+    from pyflare.env.objects.namespace import Objects
     from pyflare.env.supplied import SuppliedBindings
     from pyflare.js.fetch import Send
     from pyflare.js.fetcher import Channel
@@ -105,7 +107,7 @@ class Definitions:
             notice=self._log.info,
             channel=self._channel,
             assets=self._sites.get(name),
-            objects=lambda binding: self.background.objects.of(binding),
+            objects=self._objects,
             dispatch=self._dispatch,
             dynamic=partial(self._dynamic_loader, name),
         )
@@ -125,6 +127,13 @@ class Definitions:
         from pyflare.env.assets import AssetsFirst
 
         return AssetsFirst(partial(self._sites.get, name), channel)
+
+    def _objects(self, binding: DurableObjectBinding) -> Objects:
+        if self._with_code:
+            return self.background.objects.of(binding)
+        from pyflare.env.objects.without_code import ObjectsWithoutCode
+
+        return ObjectsWithoutCode(binding.script, binding.class_name)
 
     def _dispatch(self, name: str, through: str | None, parameters: Mapping[str, Any]) -> Channel:
         from pyflare.workers.dispatch import DispatchChannel, OutboundChannel

@@ -94,7 +94,8 @@ class Emulator:
         self.registry: BindingRegistry | None = None
         self._runtime = Runtime()
         self._spaces = [Space(each.base_dir) for each in self._loaded.configs()]
-        import_own(self._spaces)
+        if with_code:
+            import_own(self._spaces)
         self._sites = Sites(self.log)
         self._background: BackgroundServices | None = None
         self._ownership = Ownership(self._state, self._clock, durability, self.log)
@@ -127,7 +128,8 @@ class Emulator:
         """
         isolation = self._runtime.isolation
         # The names of Workers that are loaded at run time are not known yet.
-        if uses_dynamic(self._loaded) or isolation.needs_swapping(self._spaces):
+        spaces = self._spaces if self._with_code else ()
+        if uses_dynamic(self._loaded) or isolation.needs_swapping(spaces):
             return self.switching_loop
         return None
 
@@ -188,7 +190,7 @@ class Emulator:
         self._watch = asyncio.create_task(self._state.watch(self._state_renewed, self._state_lost))
         for loaded, space in zip(self.configurations, self._spaces, strict=True):
             self._reader.warn(loaded, self.log.warning)
-            for warning in space.warnings():
+            for warning in space.warnings() if self._with_code else ():
                 self.log.warning(warning)
         for warning in missing_services(self._loaded.configs()):
             self.log.warning(warning)
@@ -198,7 +200,9 @@ class Emulator:
         return Application(log=self.log, **self.rules())
 
     async def _load(self) -> None:
-        registry = self.registry = await self._ownership.open(self._loaded.configs())
+        # Without their code, workers have nothing that runs in one process alone.
+        owning = self._loaded.configs() if self._with_code else ()
+        registry = self.registry = await self._ownership.open(owning)
         definitions = self._definitions = Definitions(
             self._loaded,
             registry,
@@ -216,6 +220,7 @@ class Emulator:
             definitions.define,
             cron=self._cron,
             shared=self._ownership.is_shared,
+            with_code=self._with_code,
         )
         definitions.background = background
         self._objects = background.objects
@@ -315,19 +320,12 @@ class Emulator:
     async def reload(self, path: str | Path) -> None:
         """Read the worker that ``path`` belongs to again: its configuration and its modules. Others stay as they are.
 
+        A relative path starts at ``cwd`` or, where no worker has such a file, at the working directory.
         Requests under way finish on the old code. Raises :class:`pyflare.config.ConfigError` for a configuration that
         cannot be used and KeyError for a file of no worker. A module that fails to import is reported. In both cases
         the worker answers every event with its failure until it is mended.
         """
-        changed = Path(path)
-        concerned = [
-            (index, each)
-            for index, each in enumerate(self.configurations)
-            if changed in each.files or changed.is_relative_to(each.worker.base_dir)
-        ]
-        if not concerned:
-            raise KeyError(f"{path} belongs to no worker")
-        for _, each in concerned:
+        for each in self._loaded.concerned(Path(path), self._cwd):
             await self._hosting.run(self._reload(each))
 
     async def _reload(self, each: LoadedConfig) -> None:
@@ -370,7 +368,9 @@ class Emulator:
             self.log.uncaught(worker.name, worker.failure, where="the main module")
 
     async def _own_if_needed(self, loaded: LoadedConfig) -> None:
-        why = needs_to_own(loaded.worker) if self._ownership.is_shared else None
+        if not self._with_code or not self._ownership.is_shared:
+            return
+        why = needs_to_own(loaded.worker)
         if why is None:
             return
         if not self._ownership.keep():

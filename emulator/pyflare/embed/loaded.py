@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -44,3 +46,26 @@ class LoadedWorkers:
             known = ", ".join(worker.name for worker in self.workers) or "none is loaded"
             raise KeyError(f"there is no worker {name!r}; known: {known}")
         return found
+
+    def concerned(self, path: Path, start: Path) -> list[LoadedConfig]:
+        """The configurations that a file belongs to, at least one.
+
+        A relative path is one from ``start`` or from the working directory. Raises KeyError.
+        """
+        places = [path] if path.is_absolute() else [start / path, path.absolute()]
+        # A file that was deleted has changed too, but one that is there is rather meant.
+        places.sort(key=lambda place: not place.exists())
+        for place in places:
+            forms = (Path(os.path.abspath(place)), place.resolve())
+            concerned = [
+                each
+                for each in self.configurations
+                if any(
+                    form in each.files or form.is_relative_to(each.worker.base_dir)
+                    for form in forms
+                )
+            ]
+            if concerned:
+                return concerned
+        tried = " or ".join(dict.fromkeys(os.path.abspath(place) for place in places))
+        raise KeyError(f"{path} belongs to no worker: looked for {tried}")

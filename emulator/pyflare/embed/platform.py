@@ -58,8 +58,8 @@ async def platform_proxy(
 
     Args: ``configs`` and ``options`` as those of :class:`pyflare.Pyflare`; ``worker`` whose bindings, by default the
     primary one's. State is where ``pyflare dev`` keeps it unless ``persist_to`` says otherwise. Durable Object classes
-    of the worker itself are code, so their objects cannot be used here. What ``ctx.waitUntil`` was given is waited for
-    at the end.
+    of the worker itself are code, so their objects cannot be used here; messages of queues and alarms wait for a
+    process that runs the code. What ``ctx.waitUntil`` was given is waited for at the end.
     """
     async with Pyflare(configs, with_code=False, cron=False, **options) as flare:
         assert flare.registry is not None

@@ -215,10 +215,15 @@ class Pyflare(Emulator):
         """Give a message to the ``email`` handler of a worker, by default the primary one.
 
         Args: ``raw`` the whole message; ``sender`` and ``recipient`` of the envelope. Gives what the handler did; what
-        it raises is in the outcome. Raises :class:`pyflare.env.email.delivery.EmailError` for a message that is none.
+        it raises is in the outcome. Raises :class:`pyflare.env.email.delivery.EmailError` for a message that is none,
+        TypeError for one that is not bytes.
         """
+        if not isinstance(raw, bytes | bytearray | memoryview):
+            raise TypeError(
+                f"raw has to be the bytes of the whole message, not {type(raw).__name__}"
+            )
         return await self.run(
-            lambda: self._triggers.deliver_email(self.loaded(worker), sender, recipient, raw)
+            lambda: self._triggers.deliver_email(self.loaded(worker), sender, recipient, bytes(raw))
         )
 
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from datetime import UTC, datetime
+from numbers import Real
 from typing import Any, Final, TypeAlias
 
 from pyflare_bindings.adjustable_clock import AdjustableClock
@@ -17,6 +19,9 @@ __all__ = ["EmulatorClock"]
 _PATIENCE: Final = 0.5
 #: Turns of the event loop, where it does not tell that it is idle.
 _TURNS: Final = 20
+
+_SECONDS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400}
+_LAST_MOMENT: Final = datetime.max.replace(tzinfo=UTC).timestamp()
 
 #: Runs a coroutine function where the workers are.
 Run: TypeAlias = Callable[[Callable[[], Coroutine[Any, Any, None]]], Awaitable[None]]
@@ -52,7 +57,8 @@ class EmulatorClock:
         ``scheduler.wait``; and by the time they see, KV keys, cached responses and signed URLs expire. Work that waits
         for something else, such as the network or ``asyncio.sleep``, is waited for half a second.
 
-        Raises TypeError for a clock that cannot be turned and ValueError for a negative sum.
+        Raises TypeError for a clock that cannot be turned and for what is no number, ValueError for a negative sum,
+        one that is not finite and one that leads past the year 9999.
         """
         clock = self._clock
         if not isinstance(clock, AdjustableClock | ManualClock):
@@ -60,9 +66,23 @@ class EmulatorClock:
                 f"{type(clock).__name__} cannot be put forward. Leave `clock` away, or give an AdjustableClock or a "
                 "ManualClock."
             )
-        total = seconds + 60 * minutes + 3600 * hours + 86_400 * days
+        total = self._total(seconds=seconds, minutes=minutes, hours=hours, days=days)
         settling = _Settling(self._under_way)
         await self._run(lambda: clock.advance(total, settle=settling))
+
+    def _total(self, **parts: float) -> float:
+        for name, value in parts.items():
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise TypeError(f"{name} is a number, not {value!r}")
+        try:
+            total = float(sum(_SECONDS[name] * value for name, value in parts.items()))
+        except OverflowError:
+            total = math.inf
+        if not math.isfinite(total) or self._clock.now() + total > _LAST_MOMENT:
+            raise ValueError(
+                f"a clock cannot be turned by {total} seconds: that leads to no moment before the year 10000"
+            )
+        return total
 
     async def advance_to(self, moment: datetime) -> None:
         """Put the clock forward to a moment; a naive one is UTC. Raises as :meth:`advance` does."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
@@ -88,15 +89,29 @@ class BlockingPyflare:
     """The methods of :class:`pyflare.Pyflare` for tests without ``await``: each waits for its result.
 
     What it gives of the emulator, such as ``env()``, waits in the same way. :meth:`run` takes anything awaitable.
+    All of it belongs to the thread that made it: elsewhere whatever waits raises RuntimeError.
     """
 
     def __init__(self, flare: Pyflare, runner: asyncio.Runner) -> None:
         self.flare = flare
         self._runner = runner
+        self._thread = threading.get_ident()
         self.clock = BlockingClock(self)
 
     def run(self, work: Awaitable[Any] | Callable[..., Any], *arguments: Any) -> Any:
-        """Wait for an awaitable, or call a sync or async function on the loop and wait for its result."""
+        """Wait for an awaitable, or call a sync or async function on the loop and wait for its result.
+
+        Raises RuntimeError in another thread than the test's.
+        """
+        # The loop stands still unless the test waits for something, so no other thread's work could be handed to it.
+        if threading.get_ident() != self._thread:
+            if inspect.iscoroutine(work):
+                work.close()
+            raise RuntimeError(
+                f"pyflare was called in the thread {threading.current_thread().name!r}, but without await it belongs "
+                "to the thread of the test, where its event loop runs. Make the calls there; for several at a time "
+                "write the test with async def, and use asyncio.gather."
+            )
 
         async def wait() -> Any:
             result = work(*map(plain, arguments)) if callable(work) else work
@@ -113,8 +128,13 @@ class BlockingPyflare:
         return self.flare.log
 
     def fetch(self, url: str | httpx.URL = "/", **options: Any) -> httpx.Response:
-        """As :meth:`pyflare.Pyflare.fetch`, the whole body read."""
+        """As :meth:`pyflare.Pyflare.fetch`.
+
+        The whole body is read; with ``stream=True`` by ``iter_bytes()`` or ``read()``, and given up by ``close()``.
+        """
         response: httpx.Response = self.run(self.flare.fetch(url, **options))
+        if isinstance(response.stream, httpx.AsyncByteStream) and not response.is_closed:
+            response.stream = _BlockingStream(self.run, response.stream)
         return response
 
     @contextmanager
@@ -151,6 +171,22 @@ class BlockingPyflare:
     def settle(self) -> None:
         """As :meth:`pyflare.Pyflare.settle`."""
         self.run(self.flare.settle())
+
+
+class _BlockingStream(httpx.SyncByteStream):
+    """A response's body for code without ``await``: each part is waited for when it is asked for."""
+
+    def __init__(self, run: Callable[..., Any], stream: httpx.AsyncByteStream) -> None:
+        self._run = run
+        self._stream = stream
+
+    def __iter__(self) -> Iterator[bytes]:
+        parts = aiter(self._stream)
+        while (part := self._run(anext, parts, None)) is not None:
+            yield part
+
+    def close(self) -> None:
+        self._run(self._stream.aclose())
 
 
 def outbox_of(emulator: Pyflare | BlockingPyflare) -> Any:

@@ -311,7 +311,18 @@ def _is_standard_library(folder: str) -> bool:
 
 
 def _clash_text(clashes: Mapping[str, list[str]]) -> str:
-    lines = [f"  {name}: {', '.join(owners)}" for name, owners in clashes.items()]
+    if all(len(set(owners)) == 1 for owners in clashes.values()):
+        folders = ", ".join(sorted({owners[0] for owners in clashes.values()}))
+        return "\n".join(
+            [
+                "the modules of one Worker are to be loaded twice at a time, and the running event loop cannot keep "
+                f"the copies apart: {folders}.",
+                "Close the first Pyflare before the second one starts (under pytest: keep async tests with `pyflare` "
+                "and those with `pyflare_shared` in different modules), or run both on a loop that can, with "
+                "asyncio.Runner(loop_factory=flare.switching_loop).",
+            ]
+        )
+    lines = [f"  {name}: {', '.join(dict.fromkeys(owners))}" for name, owners in clashes.items()]
     return "\n".join(
         [
             "these module names mean different modules, and the running event loop cannot switch "

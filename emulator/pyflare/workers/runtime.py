@@ -103,7 +103,9 @@ class Runtime:
         Raises IsolationError when they have module names in common and the loop cannot keep them apart.
         """
         loop = asyncio.get_running_loop()
-        self.isolation.add(*(each.space for each in definitions), can_swap=self._swaps(loop))
+        # Where no module is loaded, no names are taken.
+        spaces = [each.space for each in definitions if each.main_module]
+        self.isolation.add(*spaces, can_swap=self._swaps(loop))
         if self._carriers is None:
             self._carriers = CarrierPool.of_loop(loop, self.isolation)
         added = []
@@ -120,9 +122,12 @@ class Runtime:
     async def redefine(self, worker: Worker, definition: WorkerDefinition) -> None:
         """Load a worker again, from a definition that may have changed. Requests under way finish on the old code."""
         before = worker.definition.space
-        if definition.space is not before:
+        is_new = definition.space is not before
+        if definition.main_module and (is_new or before.isolation is None):
             loop = asyncio.get_running_loop()
             self.isolation.replace(before, definition.space, can_swap=self._swaps(loop))
+        elif is_new:
+            self.isolation.remove(before)
         worker.define(definition)
         await worker.load()
 

@@ -198,6 +198,20 @@ def test_state_directory_that_cannot_be_used_exits_with_1(
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "why"), [("none/ready.json", "No such file or directory"), (".", "Is a directory")]
+)
+def test_ready_file_that_cannot_be_written_exits_with_1_before_anything_starts(
+    dev: Any, project: Any, tmp_path: Path, name: str, why: str
+) -> None:
+    project(tmp_path / "hello")
+    running = dev(tmp_path / "hello", "--ready-file", name)
+    assert running.wait() == 1
+    assert f"--ready-file {name} cannot be written: {why}. Name another file." in running.err
+    assert "Traceback" not in running.err
+    assert not (tmp_path / "hello" / ".pyflare").exists()
+
+
 @pytest.mark.parametrize("level", ["none", "error"])
 def test_quiet_levels_print_nothing(dev: Any, project: Any, tmp_path: Path, level: str) -> None:
     project(tmp_path / "hello")

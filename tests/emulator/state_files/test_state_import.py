@@ -518,3 +518,8 @@ def test_the_project_s_directory_can_be_named_too(
     fill(wrangler)
 
     assert "D1 database dbid-1: imported" in command("import", project).out
+
+
+def test_an_environment_that_is_not_there_is_warned_of(command: Command) -> None:
+    done = command("import", "--env", "nope")
+    assert 'No environment found in configuration with name "nope".' in done.err

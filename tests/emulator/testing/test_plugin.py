@@ -49,6 +49,41 @@ def test_state_is_shared_where_that_is_asked_for(project: Project, scope: str, c
     assert outcome.counts == {"passed": 3}, outcome.text
 
 
+def test_tests_without_await_use_own_and_shared_state_side_by_side(project: Project) -> None:
+    outcome = project.run(
+        """
+        def test_shared(pyflare_shared):
+            assert pyflare_shared.env().THING.getByName("x").call() == 1
+
+        def test_own(pyflare):
+            assert pyflare.env().THING.getByName("x").call() == 1
+
+        def test_shared_again(pyflare_shared):
+            assert pyflare_shared.env().THING.getByName("x").call() == 2
+        """
+    )
+    assert outcome.counts == {"passed": 3}, outcome.text
+
+
+def test_async_tests_that_mix_own_and_shared_state_are_told_to_part(project: Project) -> None:
+    outcome = project.run(
+        """
+        import pytest
+
+        @pytest.mark.asyncio(loop_scope="module")
+        async def test_shared(pyflare_shared):
+            assert (await pyflare_shared.fetch("/")).text == "none"
+
+        @pytest.mark.asyncio
+        async def test_own(pyflare):
+            pass
+        """
+    )
+    assert outcome.counts == {"passed": 1, "error": 1}, outcome.text
+    assert "the modules of one Worker are to be loaded twice at a time" in outcome.text
+    assert "in different modules" in outcome.text
+
+
 @pytest.mark.parametrize(
     ("marker", "arguments", "ini", "conftest"),
     [

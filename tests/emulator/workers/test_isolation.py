@@ -70,6 +70,19 @@ def test_a_clash_on_a_loop_that_cannot_switch_is_refused_with_the_names(workers:
     assert workers.isolation.spaces == []
 
 
+def test_one_folder_twice_on_a_loop_that_cannot_switch_is_called_that(workers: Any) -> None:
+    root = workers.write("shared", {"entry.py": "", "utils.py": ""})
+    scope = WorkerScope("a", Space(root))
+    workers.scopes.append(scope)
+    workers.isolation.add(scope.space, can_swap=False)
+
+    with pytest.raises(IsolationError, match="modules of one Worker are to be loaded twice") as got:
+        workers.isolation.add(Space(root), can_swap=False)
+
+    assert str(got.value).count(str(root)) == 1
+    assert "pyflare_shared" in str(got.value)
+
+
 def test_a_name_that_is_also_an_installed_package_needs_swapping(workers: Any) -> None:
     a, b = workers.make("a", {"packaging.py": ""}), workers.make("b", {"entry.py": ""})
 

@@ -12,13 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from .output import error, notice, warn
+from .output import OutputLost, error, flush, notice, warn
 
 if TYPE_CHECKING:
     from pyflare.config.worker import LoadedConfig
     from pyflare.owner.access import Access
 
-__all__ = ["Action", "CommandError", "Project", "add_common", "add_confirmation", "run_action"]
+__all__ = [
+    "Action",
+    "CommandError",
+    "Project",
+    "UsageError",
+    "add_common",
+    "add_confirmation",
+    "run_action",
+]
 
 #: Does a command's work. Raises CommandError.
 Action: TypeAlias = "Callable[[argparse.Namespace], None]"
@@ -28,6 +36,10 @@ _INTERRUPTED: Final = 130
 
 class CommandError(Exception):
     """The command failed; ``str()`` says why and what to do."""
+
+
+class UsageError(CommandError):
+    """The words of the command line do not go together."""
 
 
 def add_common(
@@ -55,8 +67,8 @@ def add_confirmation(add: Callable[..., Any]) -> None:
 def run_action(arguments: argparse.Namespace) -> int:
     """Run the action of a parsed command line.
 
-    Returns the exit code: 0 done, 1 failed, 130 interrupted. Failures are on standard error; those of SQL with
-    ``--json`` are JSON on standard output.
+    Returns the exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Failures are on standard error;
+    those of SQL with ``--json`` are JSON on standard output.
     """
     from pyflare.config.diagnostics import ConfigError
     from pyflare.owner.client import OwnerLost, OwnerRefused
@@ -64,13 +76,14 @@ def run_action(arguments: argparse.Namespace) -> int:
 
     try:
         arguments.action(arguments)
-        sys.stdout.flush()
+        flush()
     except ConfigError as failure:
         print(failure.render(), file=sys.stderr)
         return 1
     except (CommandError, OwnerLost, OwnerRefused, LeaseHeld) as failure:
-        error(str(failure), as_json=arguments.json)
-        return 1
+        return _failed(failure, arguments)
+    except OutputLost as failure:
+        return _without_output(failure)
     except BrokenPipeError:
         # Whoever was reading has seen enough. Nothing more can be flushed at the end of the process.
         sys.stdout = None
@@ -78,6 +91,23 @@ def run_action(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     return 0
+
+
+def _failed(failure: Exception, arguments: argparse.Namespace) -> int:
+    try:
+        error(str(failure), as_json=arguments.json)
+        if arguments.json:
+            flush()
+    except OutputLost as lost:
+        return _without_output(lost)
+    return 2 if isinstance(failure, UsageError) else 1
+
+
+def _without_output(failure: OutputLost) -> int:
+    # What could not be written is not tried once more at the end of the process.
+    sys.stdout = None
+    error(str(failure))
+    return 1
 
 
 class Project:
@@ -112,6 +142,13 @@ class Project:
         """The name of the configuration file, for messages."""
         path = self.loaded.user_path or self.loaded.path
         return "wrangler.jsonc" if path is None else path.name
+
+    def need_configuration(self) -> None:
+        """Raises CommandError where there is none, in which nothing could be found."""
+        if self.loaded.path is None:
+            from pyflare.config.startup_checks import no_configuration
+
+            raise CommandError(no_configuration(self.cwd))
 
     @property
     def shown_root(self) -> Path:

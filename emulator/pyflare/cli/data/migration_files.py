@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from .command import CommandError, Project
+from .command import CommandError, Project, UsageError
 
 if TYPE_CHECKING:
     from pyflare.config.blocks.storage import D1Database
@@ -66,6 +66,10 @@ class MigrationFiles:
         if "/" in message or "\\" in message:
             raise CommandError(
                 f"The message {message!r} becomes part of a file's name; it cannot hold / or \\."
+            )
+        if not message.strip():
+            raise UsageError(
+                "The message is empty. Say what the migration does; it becomes part of its name."
             )
         names = self.names() if self.directory.is_dir() else []
         numbers = [number for name in names if (number := _number(name.split("/")[0])) is not None]

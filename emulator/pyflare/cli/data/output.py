@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 __all__ = [
+    "OutputLost",
     "confirm",
     "error",
+    "flush",
     "is_terminal",
     "notice",
     "print_json",
@@ -18,15 +21,50 @@ __all__ = [
     "progress",
     "say",
     "warn",
+    "write",
 ]
 
 #: A table in a pipe is not broken at the width of somebody's terminal.
 _PIPE_COLUMNS: Final = 4096
+#: From here on a float has no fraction, and JavaScript shows the shortest digits that mean it, then zeros.
+_WHOLE: Final = 2**53
+
+
+class OutputLost(Exception):
+    """Standard output cannot be written; ``str()`` says why. One whose reader is gone raises BrokenPipeError."""
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as failure:
+        raise OutputLost(
+            f"Standard output cannot be written: {failure.strerror or failure}."
+        ) from failure
 
 
 def say(text: str) -> None:
-    """A line on standard output."""
-    print(text)
+    """A line on standard output. This and whatever writes there raises OutputLost."""
+    with _writing():
+        print(text)
+
+
+def write(data: bytes) -> None:
+    """Bytes on standard output, as they are."""
+    if sys.stdout is not None:
+        with _writing():
+            sys.stdout.buffer.write(data)
+
+
+def flush() -> None:
+    """See to it that what was written has arrived."""
+    if sys.stdout is None:
+        raise OutputLost("Standard output is closed.")
+    with _writing():
+        sys.stdout.flush()
 
 
 def notice(text: str) -> None:
@@ -49,12 +87,43 @@ def error(text: str, *, as_json: bool = False) -> None:
 
 def is_terminal() -> bool:
     """Whether somebody looks at standard output."""
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def print_json(value: Any) -> None:
-    """A value as JSON, two spaces deep."""
-    print(json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode())
+    """A value as JSON, two spaces deep, whole numbers as JavaScript writes them."""
+    text = json.dumps(_with_numbers_of_javascript(value), indent=2, ensure_ascii=False)
+    say(text.encode("utf-8", "replace").decode())
+
+
+def _with_numbers_of_javascript(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _with_numbers_of_javascript(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_with_numbers_of_javascript(each) for each in value]
+        case int() | float() if not isinstance(value, bool):
+            return _number_of_javascript(value)
+        case _:
+            return value
+
+
+def _number_of_javascript(value: int | float) -> int | float | None:
+    if isinstance(value, int) and abs(value) < _WHOLE:
+        return value
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    if not math.isfinite(number):
+        return None
+    if abs(number) < _WHOLE:
+        return int(number) if number.is_integer() else number
+    if abs(number) >= 1e21:
+        return number
+    from pyflare.js.number import format_number
+
+    return int(format_number(number))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -69,7 +138,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         table.add_column(Text(column), overflow="fold")
     for row in rows:
         table.add_row(*(Text(str(value)) for value in row))
-    Console(width=None if is_terminal() else _PIPE_COLUMNS, highlight=False).print(table)
+    with _writing():
+        Console(width=None if is_terminal() else _PIPE_COLUMNS, highlight=False).print(table)
 
 
 def confirm(question: str, *, yes: bool) -> bool:

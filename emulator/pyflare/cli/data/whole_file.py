@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import IO
+from typing import Self
 
 from .command import CommandError
 
@@ -23,13 +23,20 @@ class WholeFile:
         self._temporary = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
         self._direct = path.exists() and not path.is_file()
 
-    def __enter__(self) -> IO[bytes]:
+    def __enter__(self) -> Self:
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = open(self._path if self._direct else self._temporary, "wb")
         except OSError as failure:
             raise self._failed(failure) from failure
-        return self._file
+        return self
+
+    def write(self, data: bytes) -> None:
+        """Write the next bytes."""
+        try:
+            self._file.write(data)
+        except OSError as failure:
+            raise self._failed(failure) from failure
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:

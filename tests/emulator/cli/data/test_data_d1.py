@@ -61,8 +61,6 @@ def test_a_file_is_run_without_the_transaction_around_it(cli: Cli, project: Path
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("--command", "SELECT 1", "--file", "x"), "can't provide both --command and --file."),
-        ((), "Missing required option --command or --file."),
         (("--command", "SELECT 1", "--preview"), "Cannot use --preview without --remote."),
         (("--command", "SELECT 1", "--remote"), "--remote works on data in Cloudflare's network"),
         (
@@ -190,7 +188,6 @@ def test_an_export_that_fails_leaves_the_old_file(cli: Cli, project: Path) -> No
     ("words", "text"),
     [
         (("--output", ".", "--no-data"), "Please specify a file path for --output, not a directory."),
-        (("--output", "x", "--no-data", "--no-schema"), "Cannot use --no-schema and --no-data together."),
         (("--output", "file/x"), "cannot be written"),
     ],
 )  # fmt: skip
@@ -201,6 +198,33 @@ def test_an_export_refuses_what_cannot_be_written(
     failed = cli("d1", "export", "DB", *words)
     assert failed.code == 1
     assert text in failed.err
+
+
+def test_an_export_of_a_table_that_is_not_there_names_it(cli: Cli, project: Path) -> None:
+    cli("d1", "execute", "DB", "--command", "CREATE TABLE t (a)")
+    failed = cli("d1", "export", "DB", "--output", "out.sql", "--table", "t", "--table", "nope")
+    assert failed.code == 1
+    assert "D1 Export error: there is no table nope" in failed.err
+    assert not (project / "out.sql").exists()
+
+
+@pytest.mark.parametrize(
+    ("sql", "printed"),
+    [
+        ("9007199254740991", "9007199254740991"),
+        ("9007199254740992", "9007199254740992"),
+        ("9223372036854775807", "9223372036854776000"),
+        ("-9223372036854775807", "-9223372036854776000"),
+        ("1.0", "1"),
+        ("1.5", "1.5"),
+        ("1e20", "100000000000000000000"),
+        ("1e21", "1e+21"),
+        ("9e999", "null"),
+    ],
+)
+def test_numbers_are_printed_as_javascript_prints_them(cli: Cli, sql: str, printed: str) -> None:
+    found = cli("d1", "execute", "DB", "--command", f"SELECT {sql} AS n", "--json")
+    assert f'"n": {printed}\n' in found.out
 
 
 def test_info_names_tables_and_size(cli: Cli) -> None:

@@ -132,10 +132,8 @@ def test_an_id_that_is_not_configured_is_used_with_a_warning(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (("key", "get", "k"), "Exactly one of the arguments binding and namespace-id is required."),
         (("key", "get", "k", "--binding", "NO"), 'binding name "NO" was not found'),
         (("key", "get", "k", *KV, "--preview"), 'has no "preview_id"'),
-        (("key", "put", "k", *KV), "Exactly one of the arguments value and path is required."),
         (("key", "put", "k", "--path", "none", *KV), "none cannot be read"),
         (("key", "put", "k", "v", "--metadata", "{", *KV), "--metadata is not JSON"),
         (("key", "put", "k", "v", "--ttl", "10", *KV), "Expiration TTL must be at least 60."),

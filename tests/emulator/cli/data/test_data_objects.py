@@ -66,7 +66,6 @@ def test_alarms_are_listed_and_survive_a_look_at_the_object(cli: Cli, counter: s
             ("list", "Nope"),
             "class or binding 'Nope' in your wrangler.json file. Those in it: Counter.",
         ),
-        (("sql", "--command", "SELECT 1"), "Exactly one of the arguments id and name is required."),
         (("sql", "--id", "12", "--command", "SELECT 1"), "must be 64 hex digits"),
         (("sql", "--id", "0" * 64, "--command", "SELECT 1"), "is not valid for this namespace"),
         (("sql", "--name", "b", "--command", "SELECT 1"), "There is no object b with stored data."),

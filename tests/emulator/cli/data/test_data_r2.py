@@ -85,21 +85,8 @@ def test_a_bucket_that_is_not_configured_is_used_with_a_warning(cli: Cli, projec
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (
-            ("put", "my-bucket", "--file", "x"),
-            "in the form of {bucket}/{key} you provided my-bucket",
-        ),
-        (("put", "my-bucket/k"), "Either the --file or --pipe options are required."),
-        (
-            ("put", "my-bucket/k", "--file", "x", "--pipe"),
-            "Give one of --file and --pipe, not both.",
-        ),
         (("put", "my-bucket/k", "--file", "none"), 'The file "none" does not exist.'),
         (("get", "No_Bucket/k"), 'The bucket name "No_Bucket" is invalid.'),
-        (
-            ("get", "my-bucket/k", "--file", "x", "--pipe"),
-            "Give one of --file and --pipe, not both.",
-        ),
         (("delete", "my-bucket/" + "k" * 1025), "The specified object name is not valid."),
     ],
 )

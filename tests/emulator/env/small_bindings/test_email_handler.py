@@ -215,6 +215,17 @@ def test_odd_messages_are_read(bench: Bench, raw: bytes) -> None:
     assert outcome.outcome == "ok"
 
 
+def test_an_embedder_is_told_that_a_message_is_bytes(bench: Bench) -> None:
+    async def program(around: Surroundings) -> None:
+        text: Any = ORIGINAL.decode()
+        with pytest.raises(
+            TypeError, match="raw has to be the bytes of the whole message, not str"
+        ):
+            await around.flare.email(text, sender="s@y.test", recipient="me@x.test")
+
+    bench(program, source=worker("pass"))
+
+
 def test_an_embedder_delivers_a_message(bench: Bench) -> None:
     async def program(around: Surroundings) -> Any:
         return await around.flare.email(ORIGINAL, sender="s@y.test", recipient="me@x.test")
