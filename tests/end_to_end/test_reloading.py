@@ -3,8 +3,11 @@
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from time import monotonic
 
 import pytest
+
+from pyflare.cli.watch import QUIET_MS
 
 from .conftest import Serve
 from .dev_server import DevServer, eventually
@@ -157,6 +160,7 @@ def test_requests_during_many_reloads_all_get_an_answer(serve: Serve, project: P
     server = serve(project)
     helper = project.parent / "src" / "helper.py"
     done = Event()
+    longest = 0.0
 
     def poll() -> list[int]:
         statuses = []
@@ -168,14 +172,17 @@ def test_requests_during_many_reloads_all_get_an_answer(serve: Serve, project: P
         polling = clients.submit(poll)
         try:
             for number in range(5):
+                began = monotonic()
                 with helper.open("w") as file:
                     Event().wait(0.02)  # an editor empties the file before it writes the new text
                     file.write(f"VERSION = 'version {number}'\n")
+                longest = max(longest, monotonic() - began)
                 serves(server, f"version {number} name")
         finally:
             done.set()
 
-        assert set(polling.result()) == {200}
+        # On a machine so busy that the file lay empty for longer than an editor leaves it, that was its text.
+        assert set(polling.result()) == {200} or longest > QUIET_MS / 1000
 
 
 def test_a_reload_of_one_worker_leaves_the_other_alone(serve: Serve, tmp_path: Path) -> None:
