@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from pyflare.js.rpc.errors import is_cancelled
 from pyflare.workers.current import current_event
 from pyflare.workers.event import ExecutionContext
 from pyflare.workers.suspend import can_run_sync
@@ -56,7 +57,7 @@ async def run_scheduled(
             if isinstance(error, GeneratorExit) and not can_run_sync():
                 raise
             # sys.exit() in a handler, or awaiting a task that it has cancelled itself, is a failure of the handler.
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             report(error)
             await context.drained()
@@ -65,8 +66,3 @@ async def run_scheduled(
 
     succeeded = await worker.run(event())
     return ScheduledResult("ok" if succeeded else "exception", controller._no_retry)
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol, TypeVar
 
+from pyflare.js.rpc.errors import is_cancelled
 from pyflare.workers.current import current_event
 from pyflare.workers.event import ExecutionContext
 from pyflare.workers.suspend import can_run_sync
@@ -54,7 +55,7 @@ async def run_queue_event(
             if isinstance(error, GeneratorExit) and not can_run_sync():
                 raise
             # sys.exit() in a handler, or awaiting a task that it has cancelled itself, is a failure of the handler.
-            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            if isinstance(error, asyncio.CancelledError) and is_cancelled():
                 raise
             report(error)
             succeeded = False
@@ -63,8 +64,3 @@ async def run_queue_event(
         return succeeded
 
     return await worker.run(event())
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0

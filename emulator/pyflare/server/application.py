@@ -16,6 +16,7 @@ from pyflare.js.callbacks import FAILURES
 from pyflare.js.error import TypeError_
 from pyflare.js.from_python import to_js
 from pyflare.js.request import Request
+from pyflare.js.rpc.errors import is_cancelled
 from pyflare.js.value import JsObject
 from pyflare.workers.exits import readable
 from pyflare.workers.suspend import can_run_sync
@@ -40,7 +41,7 @@ from .outbound import (
     settle,
     start_message,
 )
-from .self_cancelling import is_cancelled, rest_of
+from .self_cancelling import rest_of
 
 if TYPE_CHECKING:
     from pyflare.assets.site import Site

@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any
 
-__all__ = ["is_cancelled", "rest_of"]
+__all__ = ["rest_of"]
 
 
 @types.coroutine
@@ -43,9 +43,3 @@ def rest_of(
 def _take_back(task: asyncio.Task[Any], cancels: int) -> None:
     while task.cancelling() > cancels:
         task.uncancel()
-
-
-def is_cancelled() -> bool:
-    """Whether somebody has asked for the end of the running task, as opposed to a cancellation of something in it."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
