@@ -316,6 +316,39 @@ def test_a_directory_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_disk_that_refuses_is_named_also_while_content_is_hashed_beside(tmp_path: Path) -> None:
+    (tmp_path / "blobs").write_text("a file where the directory should be")
+
+    async def run() -> None:
+        store = BlobStore(tmp_path / "blobs")
+        try:
+            async with store.writer(["md5"]) as writer:
+                await writer.commit(b"x" * MIB)
+        finally:
+            await store.close()
+
+    with pytest.raises(StateError, match="blobs"):
+        asyncio.run(run())
+
+
+def test_a_write_fails_and_leaves_nothing_when_no_thread_can_hash_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def run() -> list[str]:
+        store = BlobStore(tmp_path / "blobs")
+        monkeypatch.setattr(BlobStore, "submit_hashing", refuse)
+        with pytest.raises(RuntimeError, match="new thread"):
+            async with asyncio.timeout(10), store.writer(["md5"]) as writer:
+                await writer.commit(b"x" * MIB)
+        await store.close()
+        return names(tmp_path / "blobs")
+
+    assert asyncio.run(run()) == []
+
+
 def test_a_sweep_removes_what_earlier_runs_left_and_no_row_knows(tmp_path: Path) -> None:
     async def earlier_run() -> tuple[Blob, Blob]:
         store = BlobStore(tmp_path)

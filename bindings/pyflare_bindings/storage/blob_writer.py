@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
+import threading
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
@@ -51,8 +52,8 @@ class BlobWriter:
         "_batched",
         "_committed",
         "_descriptor",
+        "_done",
         "_hashes",
-        "_hashing",
         "_job",
         "_part",
         "_path",
@@ -72,7 +73,7 @@ class BlobWriter:
         self._batched = 0
         self._descriptor = -1
         self._job: Future[None] | None = None
-        self._hashing: Future[None] | None = None
+        self._done: Future[None] | None = None
         self._committed = False
 
     async def __aenter__(self) -> BlobWriter:
@@ -133,17 +134,16 @@ class BlobWriter:
         batch, size = self._batch, self._batched
         self._batch, self._batched = [], 0
         if self._hashes and size >= _HASHED_APART_BYTES:
-            self._hashing = self._store.submit_hashing(partial(self._hash, batch))
-            self._job = self._store.submit(partial(job, batch))
+            both = _Both()
+            self._job = self._store.submit(partial(self._hash_beside, both, job, batch))
+            self._job.add_done_callback(both.ended)
+            self._done = both.done
         else:
-            self._job = self._store.submit(partial(self._hash_and, job, batch))
+            self._done = self._job = self._store.submit(partial(self._hash_and, job, batch))
 
     async def _wait(self) -> None:
-        if self._job is not None:
-            await asyncio.shield(asyncio.wrap_future(self._job))
-        if self._hashing is not None:
-            await asyncio.shield(asyncio.wrap_future(self._hashing))
-            self._hashing = None
+        if self._done is not None:
+            await asyncio.shield(asyncio.wrap_future(self._done))
 
     # On a thread
 
@@ -162,6 +162,21 @@ class BlobWriter:
         for each in self._hashes.values():
             for chunk in batch:
                 each.update(chunk)
+
+    def _hash_beside(
+        self,
+        both: _Both,
+        job: Callable[[list[bytes | memoryview]], None],
+        batch: list[bytes | memoryview],
+    ) -> None:
+        # Begun from here, when the event loop sleeps already and a processor is free for it: two
+        # threads that the loop wakes in one turn are often put on one, behind each other.
+        try:
+            self._store.submit_hashing(partial(self._hash, batch)).add_done_callback(both.ended)
+        except BaseException:
+            both.ended(None)
+            raise
+        job(batch)
 
     def _hash_and(
         self,
@@ -196,6 +211,34 @@ class BlobWriter:
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
+
+
+class _Both:
+    """Two pieces of work; `done` ends with the later one, with the first error of either.
+
+    So that the event loop is woken once.
+    """
+
+    __slots__ = ("_error", "_left", "_lock", "done")
+
+    def __init__(self) -> None:
+        self.done: Future[None] = Future()
+        self._lock = threading.Lock()
+        self._left = 2
+        self._error: BaseException | None = None
+
+    def ended(self, work: Future[None] | None) -> None:
+        """One of them is over; None when it never began."""
+        with self._lock:
+            self._left -= 1
+            if work is not None and self._error is None:
+                self._error = work.exception()
+            if self._left:
+                return
+        if self._error is None:
+            self.done.set_result(None)
+        else:
+            self.done.set_exception(self._error)
 
 
 def _write_all(descriptor: int, chunk: bytes | memoryview) -> None:
