@@ -21,12 +21,14 @@ from pyflare.js.fetcher import Channel, Fetcher
 from pyflare.js.from_python import to_js
 from pyflare.js.rpc.python_values import arguments_to_wire, wire_to_python
 from pyflare.js.value import JsObject
-from pyflare.pyodide.http import AbortError
+from pyflare.pyodide.http import AbortError, FetchResponse
 
 from .host import Host
 
 __all__ = ["ServiceFetcher", "ServiceWrapper", "make_service"]
 
+
+_new: Final = object.__new__
 
 #: What needs no wrapper around it.
 _NATIVE: Final = frozenset({str, int, float, bool, type(None), JsDict})
@@ -96,11 +98,15 @@ async def _fetch(binding: Fetcher, resource: Any, options: dict[str, Any]) -> An
             options["method"] = options["method"].value
         init = to_js(options, dict_converter=JsObject.fromEntries)
     try:
-        return Response(await binding.fetch(resource, init))
+        answer = await binding.fetch(resource, init)
     except JsException as error:
         if error.name == "AbortError":
             raise AbortError(error) from None
         raise OSError(error.message) from None
+    # What the SDK's constructor does with a JavaScript response, once it has found that it is one.
+    response: Response = _new(Response)
+    FetchResponse.__init__(response, answer.url, answer)
+    return response
 
 
 def make_service(entry: ServiceBinding, host: Host) -> ServiceFetcher:

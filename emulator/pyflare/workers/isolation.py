@@ -47,6 +47,9 @@ class Isolation:
         self._ordered_imports = OrderedImports()
         self._lent: list[str] = []
         self._module_count = 0
+        # Names of modules that are no worker's as long as these names are private: most of a process.
+        self._foreign: set[str] = set()
+        self._foreign_to = self.private_names
 
     @classmethod
     def of_process(cls) -> Isolation:
@@ -180,16 +183,8 @@ class Isolation:
             self._harvest(self.installed)
         dropped = dict(space.modules)
         space.modules.clear()
-        for name, module in list(sys.modules.items()):
-            # This sees all modules of the process, which are nobody's but for a few.
-            spec = getattr(module, "__dict__", _NO_VARIABLES).get("__spec__")
-            if getattr(spec, "loader_state", None) is None and (
-                dropped.get(name) is not module
-                if self.swapping
-                else name.partition(".")[0] not in space.names
-            ):
-                continue
-            if self._is_private_to(space, name, module, dropped):
+        for name in self._perhaps_private():
+            if self._is_private_to(space, name, sys.modules[name], dropped):
                 dropped[name] = sys.modules.pop(name)
         self._module_count = len(sys.modules)
         return dropped
@@ -267,14 +262,35 @@ class Isolation:
     def _harvest(self, installed: Space) -> None:
         """Notes newly imported private modules, and takes out those that are not `installed`'s."""
         private = self.private_names
-        for name, module in list(sys.modules.items()):
+        for name in self._perhaps_private():
             if name.partition(".")[0] not in private:
                 continue
+            module = sys.modules[name]
             owner = owner_of(module) or installed
             if owner.isolation is self:
                 owner.modules[name] = module
             if owner is not installed:
                 del sys.modules[name]
+
+
+    def _perhaps_private(self) -> list[str]:
+        """The names in `sys.modules` but for those that have been found to be nobody's."""
+        if self._foreign_to != self.private_names:
+            self._foreign.clear()
+            self._foreign_to = self.private_names
+        modules, foreign, private = sys.modules, self._foreign, self.private_names
+        found = []
+        for name in sorted(modules.keys() - foreign):
+            # The first time this sees all modules of the process, so it asks as little as it can.
+            spec = getattr(modules[name], "__dict__", _NO_VARIABLES).get("__spec__")
+            if (
+                getattr(spec, "loader_state", None) is None
+                and name.partition(".")[0] not in private
+            ):
+                foreign.add(name)
+            else:
+                found.append(name)
+        return found
 
 
 def switch(space: Space) -> None:
