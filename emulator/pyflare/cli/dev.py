@@ -10,9 +10,12 @@ import os
 import sys
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyflare.server.log import LEVELS, LogSink
+
+if TYPE_CHECKING:
+    from pyflare.config import LoadedConfig
 
 __all__ = ["configure", "run"]
 
@@ -160,10 +163,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _start(arguments: argparse.Namespace, log: LogSink) -> int:
+    from pyflare.config import Overrides, load
     from pyflare.config.diagnostics import ConfigError, render
     from pyflare.embed import DEFAULT, Pyflare
     from pyflare_bindings.clock import SystemClock
 
+    from .custom_build import CustomBuilds
     from .open_files import raise_limit
     from .ports import AddressInUse, listen
     from .session import Session, ready_file_problem
@@ -193,6 +198,15 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
             **options,
         )
 
+    def read(path: Path | None) -> LoadedConfig:
+        script = Overrides(script=arguments.script)
+        options = {"env": arguments.env, "env_files": arguments.env_file}
+        return load(path, overrides=script, running=False, **options)
+
+    builds = CustomBuilds(read, log)
+    ended = builds.first(arguments.config or [None])
+    if ended is not None:
+        return ended
     try:
         flare = make()
     except ConfigError as error:
@@ -215,6 +229,7 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
         options,
         log,
         listening,
+        builds,
         host=arguments.host,
         upstream_protocol=arguments.upstream_protocol,
         ready_file=arguments.ready_file,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +13,8 @@ from .watch import Watched, changes
 
 if TYPE_CHECKING:
     from pyflare.config import LoadedConfig
+
+    from .custom_build import CustomBuilds
 
 __all__ = ["reload_on_change"]
 
@@ -39,23 +41,31 @@ class Reloadable(Protocol):
 
 
 async def reload_on_change(
-    flare: Reloadable, log: LogSink, since_ns: int, after: Callable[[], None] = lambda: None
+    flare: Reloadable, builds: CustomBuilds, log: LogSink, since_ns: int
 ) -> None:
     """Watch for ever. A worker whose new version cannot be used is reported; the server goes on.
 
-    ``since_ns``: changes after this system time, in nanoseconds, count. ``after`` is called after each reload, also a
-    failed one.
+    ``builds`` are run before; ``since_ns``: changes after this system time, in nanoseconds, count.
     """
     async for changed in changes(lambda: _watched(flare.configurations), since_ns):
         log.say("⎔ Reloading local server...")
-        if await _reload(flare, changed, log):
+        if await _reload(flare, builds, changed, log):
             log.say("⎔ Local server updated and ready")
-        after()
 
 
-async def _reload(flare: Reloadable, changed: set[Path], log: LogSink) -> bool:
+async def _reload(
+    flare: Reloadable, builds: CustomBuilds, changed: set[Path], log: LogSink
+) -> bool:
     good = True
-    for path in _one_for_each_worker(flare.configurations, changed):
+    chosen: list[Path] = []
+    for each in flare.configurations:
+        built = await builds.again(each, changed)
+        good = good and built is not False
+        # What a failed build has left is not loaded.
+        path = None if built is False else _concerned(each, changed, was_built=bool(built))
+        if path is not None and path not in chosen:
+            chosen.append(path)
+    for path in chosen:
         try:
             await flare.reload(path)
             good = good and all(worker.failure is None for worker in flare.workers)
@@ -72,6 +82,7 @@ async def _reload(flare: Reloadable, changed: set[Path], log: LogSink) -> bool:
 def _watched(configurations: Sequence[LoadedConfig]) -> Watched:
     return Watched(
         trees=tuple(each.worker.base_dir for each in configurations),
+        sources=tuple(folder for each in configurations for folder in each.worker.build.watch_dirs),
         files=tuple(file for each in configurations for file in each.files),
         loaded=tuple(each.worker.main for each in configurations if each.worker.main is not None),
         # Assets are looked at when they are asked for; a change of them is no reason to load a worker again.
@@ -83,12 +94,10 @@ def _watched(configurations: Sequence[LoadedConfig]) -> Watched:
     )
 
 
-def _one_for_each_worker(configurations: Sequence[LoadedConfig], changed: set[Path]) -> list[Path]:
-    """Of the changed files as few as name every worker concerned; a configuration before a module."""
-    chosen: list[Path] = []
-    for each in configurations:
-        own = sorted(path for path in changed if path in each.files)
-        own += sorted(path for path in changed if path.is_relative_to(each.worker.base_dir))
-        if own and own[0] not in chosen:
-            chosen.append(own[0])
-    return chosen
+def _concerned(each: LoadedConfig, changed: set[Path], *, was_built: bool) -> Path | None:
+    """A file that stands for all changes of a worker, a configuration before a module; None without any."""
+    own = sorted(path for path in changed if path in each.files)
+    own += sorted(path for path in changed if path.is_relative_to(each.worker.base_dir))
+    if own:
+        return own[0]
+    return (each.worker.main or each.user_path or each.path) if was_built else None

@@ -30,6 +30,7 @@ from .waiting import Waiting, first_of
 from .watched_workers import OwnWorkers, RemoteWorkers
 
 if TYPE_CHECKING:
+    from .custom_build import CustomBuilds
     from .reload import Reloadable
 
 __all__ = ["Session", "ready_file_problem"]
@@ -42,7 +43,8 @@ class Session:
     one may become the owner.
 
     Args: ``make`` makes the :class:`Pyflare` to serve, once more after each owner's end; ``flare`` the first one;
-    ``options`` what it was made with; ``host`` what the primary worker sees as its host, default ``dev.host`` or its
+    ``options`` what it was made with; ``builds`` run before reloads;
+    ``host`` what the primary worker sees as its host, default ``dev.host`` or its
     first route's; ``upstream_protocol`` default ``dev.upstream_protocol``; ``ready_file`` written when requests are
     answered and removed at the end; ``watch`` whether changed files are loaded again; ``test_scheduled`` whether
     ``/__scheduled`` runs the ``scheduled`` handler.
@@ -55,6 +57,7 @@ class Session:
         options: dict[str, Any],
         log: LogSink,
         listening: Listening,
+        builds: CustomBuilds,
         *,
         host: str | None = None,
         upstream_protocol: str | None = None,
@@ -67,6 +70,7 @@ class Session:
         self._options = options
         self._log = log
         self._listening = listening
+        self._builds = builds
         self._host = host
         self._upstream_protocol = upstream_protocol
         self._ready_file = ready_file
@@ -84,6 +88,7 @@ class Session:
         try:
             while self._run_once():
                 self._flare = self._make()
+                self._flare.has_warned = True
         except ConfigError as error:
             self._log.prepared("error", error.render())
             return 1
@@ -104,8 +109,7 @@ class Session:
 
     def _announce(self) -> None:
         log, loaded = self._log, self._flare.configurations
-        for each in loaded:
-            log.prepared("warning", each.render_warnings())
+        self._flare.warn_of_configurations()
         secrets = secrets_line(loaded, Path.cwd())
         if secrets is not None:
             log.say(secrets)
@@ -326,7 +330,7 @@ class Session:
         from .reload import reload_on_change
 
         watcher = asyncio.get_running_loop().create_task(
-            reload_on_change(workers, self._log, self._loaded_ns)
+            reload_on_change(workers, self._builds, self._log, self._loaded_ns)
         )
         watcher.add_done_callback(self._watching_ended)
         return watcher

@@ -41,17 +41,19 @@ _Snapshot: TypeAlias = dict[str, tuple[int, int, int]]
 @dataclass(slots=True, frozen=True)
 class Watched:
     """What to watch: ``trees`` are directories with all their modules, ``files`` single files, existing or not,
-    ``loaded`` files that are known to have been there; ``apart`` folders in the trees that somebody else looks after.
+    ``loaded`` files that are known to have been there; ``apart`` folders in the trees that somebody else looks after;
+    ``sources`` directories with all their files, whatever their kind.
     """
 
     trees: tuple[Path, ...] = ()
     files: tuple[Path, ...] = ()
     loaded: tuple[Path, ...] = ()
     apart: tuple[Path, ...] = ()
+    sources: tuple[Path, ...] = ()
 
     def directories(self) -> list[str]:
         """Every directory in which something may happen. Hidden and vendored ones are left out."""
-        found = {directory for directory, _ in self._walk()}
+        found = {directory for directory, _, _ in self._walk()}
         found.update(str(file.parent) for file in self.files)
         return sorted(path for path in found if os.path.isdir(path))
 
@@ -59,9 +61,9 @@ class Watched:
         """Time, size and inode of every watched file there is."""
         paths = (
             os.path.join(directory, name)
-            for directory, names in self._walk()
+            for directory, names, all_kinds in self._walk()
             for name in names
-            if name.endswith(_SUFFIXES)
+            if all_kinds or name.endswith(_SUFFIXES)
         )
         found: _Snapshot = {}
         for path in _first(paths, _MOST_FILES):
@@ -70,9 +72,10 @@ class Watched:
             _note(found, str(file))
         return found
 
-    def _walk(self) -> Iterator[tuple[str, list[str]]]:
+    def _walk(self) -> Iterator[tuple[str, list[str], bool]]:
         apart = frozenset(map(str, self.apart))
-        for tree in dict.fromkeys(self.trees):
+        trees = {**dict.fromkeys(self.trees, False), **dict.fromkeys(self.sources, True)}
+        for tree, all_kinds in trees.items():
             for directory, below, names in os.walk(tree):
                 below[:] = sorted(
                     name
@@ -82,7 +85,7 @@ class Watched:
                     and os.path.join(directory, name) not in apart
                     and not os.path.exists(os.path.join(directory, name, "pyvenv.cfg"))
                 )
-                yield directory, names
+                yield directory, names, all_kinds
 
 
 def _first(paths: Iterable[str], limit: int) -> Iterator[str]:
