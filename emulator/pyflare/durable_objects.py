@@ -130,6 +130,11 @@ class DurableObjects:
         config = self._configurations().get(script)
         return config is not None and config.object_classes.get(class_name, False)
 
+    def has_storage(self, script: str, class_name: str) -> bool:
+        """Whether the configuration gives the objects of a class storage."""
+        config = self._configurations().get(script)
+        return config is not None and class_name in config.object_classes
+
     def _make_all(self) -> None:
         for config in self._configurations().values():
             for binding in config.durable_objects:

@@ -315,6 +315,9 @@ def test_meta_has_the_fields_of_the_platform(d1: Any) -> None:
     """F-006: these names, grouped in one object."""
     assert list(d1.run("SELECT 1").meta.as_dict()) == [
         "served_by",
+        "served_by_region",
+        "served_by_primary",
+        "timings",
         "duration",
         "changes",
         "last_row_id",
@@ -322,6 +325,7 @@ def test_meta_has_the_fields_of_the_platform(d1: Any) -> None:
         "size_after",
         "rows_read",
         "rows_written",
+        "total_attempts",
     ]
 
 

@@ -31,13 +31,15 @@ class Answer(NamedTuple):
     """A response: header pairs with lower-case names, and a body of `length` bytes.
 
     The body is None where the status has none. As a stream it raises StateError when its file is
-    damaged or cannot be read.
+    damaged or cannot be read. `encoded` is whether it is what `Content-Encoding` makes of it, or a
+    part of that.
     """
 
     status: int
     headers: Pairs
     body: bytes | AsyncIterator[bytes] | None
     length: int
+    encoded: bool = False
 
 
 def answer(
@@ -52,7 +54,7 @@ def answer(
     if stored.status in _NO_BODY:
         return Answer(stored.status, headers, None, 0)
     whole = body if isinstance(body, bytes) else body.chunks()
-    return Answer(stored.status, headers, whole, stored.size)
+    return Answer(stored.status, headers, whole, stored.size, stored.encoded)
 
 
 def _conditional(
@@ -86,8 +88,11 @@ def _part(stored: StoredResponse, body: bytes | BlobReader, part: ByteRange) -> 
         _HIT,
     ]
     if isinstance(body, bytes):
-        return Answer(206, headers, body[part.first : part.last + 1], part.size)
-    return Answer(206, headers, body.chunks(part.first, part.size), part.size)
+        return Answer(
+            206, headers, body[part.first : part.last + 1], part.size, encoded=stored.encoded
+        )
+    chunks = body.chunks(part.first, part.size)
+    return Answer(206, headers, chunks, part.size, encoded=stored.encoded)
 
 
 def _parts(stored: StoredResponse, body: bytes | BlobReader, ranges: Sequence[ByteRange]) -> Answer:
@@ -106,7 +111,8 @@ def _parts(stored: StoredResponse, body: bytes | BlobReader, ranges: Sequence[By
         (b"content-length", b"%d" % length),
         _HIT,
     ]
-    return Answer(206, headers, _stream_of_parts(body, ranges, heads, end), length)
+    parts = _stream_of_parts(body, ranges, heads, end)
+    return Answer(206, headers, parts, length, encoded=stored.encoded)
 
 
 async def _stream_of_parts(

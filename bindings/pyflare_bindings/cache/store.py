@@ -16,7 +16,7 @@ from ..storage.entry_files import Body, EntryFiles
 from ..storage.row_file import Execute
 from ..storage.sqlite import Durability
 from .answer import Answer, Conditions, answer
-from .entries import StoredResponse
+from .entries import ENCODED, StoredResponse
 from .policy import MAX_BODY_BYTES, keep
 
 __all__ = ["DEFAULT_CACHE", "CacheStore", "named_cache"]
@@ -127,12 +127,14 @@ class CacheStore:
         body: bytes | AsyncIterator[bytes | memoryview],
         *,
         length: int | None = None,
+        encoded: bool = False,
         authorized: bool = False,
     ) -> bool:
         """Store a response if a cache may; gives whether it can be found now.
 
-        In: `headers` by lower-case name; `length` of a stream in bytes, if known; `authorized`,
-        whether the request carried `Authorization`. Raises what the stream raises; then what was
+        In: `headers` by lower-case name; `length` of a stream in bytes, if known; `encoded`,
+        whether the body is what `Content-Encoding` makes of it already; `authorized`, whether the
+        request carried `Authorization`. Raises what the stream raises; then what was
         there stays. A caller that is cancelled leaves the old response or the new one. A stream
         that is not stored has not been read.
         """
@@ -154,8 +156,13 @@ class CacheStore:
         taken = await self._files.take_in(body, MAX_BODY_BYTES)
         if taken.size > MAX_BODY_BYTES:
             return False
-        if known is not None or "content-length" in kept.headers:
+        if "content-encoding" in kept.headers and not encoded:
+            # It is compressed on its way out, to a length that nobody knows.
+            kept.headers.pop("content-length", None)
+        elif known is not None or "content-length" in kept.headers:
             kept.headers["content-length"] = str(taken.size)
+        if encoded:
+            kept.headers[ENCODED] = "1"
         await self._store((cache, key), status, kept.headers, kept.expires, taken)
         return True
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
 from .bookmarks import bookmark_at
@@ -9,6 +10,8 @@ from .bookmarks import bookmark_at
 Bindable: TypeAlias = float | str | bytes | None
 
 SERVED_BY = "pyflare.db"
+# One of the platform's names of regions, for there is no better one for a machine of one's own.
+SERVED_BY_REGION = "WEUR"
 
 
 class Statement(NamedTuple):
@@ -58,10 +61,16 @@ class Meta:
         self.rows_read = rows_read
         self.rows_written = rows_written
 
-    def as_dict(self) -> dict[str, Any]:
-        """The fields under the names, and in the order, that a worker sees."""
+    def as_dict(self, make: Callable[[dict[str, Any]], Any] = dict) -> dict[str, Any]:
+        """The fields under the names, and in the order, that a worker sees.
+
+        `make` makes of the object inside what its holder is made of.
+        """
         return {
             "served_by": SERVED_BY,
+            "served_by_region": SERVED_BY_REGION,
+            "served_by_primary": True,
+            "timings": make({"sql_duration_ms": self.duration}),
             "duration": self.duration,
             "changes": self.changes,
             "last_row_id": self.last_row_id,
@@ -69,6 +78,7 @@ class Meta:
             "size_after": self.size_after,
             "rows_read": self.rows_read,
             "rows_written": self.rows_written,
+            "total_attempts": 1,
         }
 
 

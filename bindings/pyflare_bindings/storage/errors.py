@@ -41,6 +41,7 @@ class FileGoneError(StateError):
 
 _OUT_OF_DESCRIPTORS: Final = (errno.EMFILE, errno.ENFILE)
 _RAISE_LIMIT: Final = "Raise the limit (ulimit -n) and start again, or do less at a time"
+_ROOM_OF_A_PAGE: Final = 32 * 1024
 # A database may need so many: itself, its log, and the index of that.
 _FILES_OF_A_DATABASE: Final = 3
 
@@ -110,6 +111,17 @@ _STORAGE_FAULTS = (
 )
 
 
+def _is_full(error: apsw.Error, path: Path) -> bool:
+    if isinstance(error, apsw.FullError):
+        return True
+    # SQLite does not look why the file could not grow.
+    try:
+        found = os.statvfs(path.parent)
+    except (AttributeError, OSError):
+        return False
+    return found.f_bavail * found.f_frsize < _ROOM_OF_A_PAGE
+
+
 def is_storage_fault(error: apsw.Error) -> bool:
     """Whether `error` is about the file rather than about the statement."""
     return isinstance(error, _STORAGE_FAULTS)
@@ -124,7 +136,7 @@ def state_error(path: Path, error: apsw.Error) -> StateError:
         case apsw.CorruptError():
             problem = "this database is damaged or cut off"
             remedy = "Restore it from a copy, or move it away to start with an empty database"
-        case apsw.FullError():
+        case apsw.FullError() | apsw.IOError() if _is_full(error, path):
             problem = "the disk is full"
             remedy = "Free some space and try again"
         case apsw.CantOpenError() if descriptors_are_used_up():

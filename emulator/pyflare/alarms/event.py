@@ -11,11 +11,10 @@ from collections.abc import Callable
 from types import CoroutineType
 from typing import Any, Final
 
-from pyflare.js.error import TypeError_
 from pyflare.js.value import JsObject
 from pyflare.workers.actors import Actor
 from pyflare.workers.actors.failures import reset_error
-from pyflare.workers.entrypoints import positional_capacity
+from pyflare.workers.entrypoints import find_handler, no_handler, positional_capacity
 from pyflare_bindings.objects import AlarmRun, Outcome, deliver
 
 __all__ = ["TIME_LIMIT", "TOO_LONG", "AlarmEvents"]
@@ -23,7 +22,6 @@ __all__ = ["TIME_LIMIT", "TOO_LONG", "AlarmEvents"]
 #: Seconds that a handler may take.
 TIME_LIMIT: Final = 15 * 60.0
 TOO_LONG: Final = "Alarm exceeded its allowed execution time"
-NO_HANDLER: Final = "Method alarm does not exist"
 
 
 class AlarmEvents:
@@ -66,12 +64,10 @@ class AlarmEvents:
 
     async def _call(self, actor: Actor, run: AlarmRun) -> None:
         instance = actor.instance
-        handler = getattr(instance, "alarm", None)
-        if handler is None and actor.namespace.worker.definition.legacy_handlers:
-            # Where module-level handlers count, classes may have the prefix too.
-            handler = getattr(instance, "on_alarm", None)
-        if not callable(handler):
-            raise TypeError_(NO_HANDLER)
+        legacy = actor.namespace.worker.definition.legacy_handlers
+        handler = find_handler(instance, "alarm", legacy=legacy)
+        if handler is None:
+            raise no_handler(instance, "alarm", legacy=legacy)
         if self._capacity is None:
             self._capacity = positional_capacity(handler, 1)
         result = handler(_info(run)) if self._capacity else handler()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from pyflare_bindings.registry import BindingRegistry
 from pyflare_bindings.storage.errors import StateError
@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
     from .runner import AlarmLog
 
-__all__ = ["AlarmService"]
+__all__ = ["RETRY_SECONDS", "AlarmService"]
+
+#: After what time a table that could not be opened or compared is tried again.
+RETRY_SECONDS: Final = 10
+_AGAIN: Final = f" This is tried again every {RETRY_SECONDS} seconds."
 
 
 class Objects(Protocol):
@@ -59,10 +63,12 @@ class AlarmService:
         try:
             self._registry.alarms()
         except StateError as error:
-            self._log.error(f"Alarms do not run: {error}")
-            return
-        self._announce()
-        self._comparison = asyncio.get_running_loop().create_task(self._compare())
+            self._log.error(f"Alarms do not run: {error}.{_AGAIN}")
+            begin = self._begin_later()
+        else:
+            self._announce()
+            begin = self._compare()
+        self._comparison = asyncio.get_running_loop().create_task(begin)
 
     async def reload(self) -> None:
         """Take the classes as they are now. Alarms of one that was loaded again begin with a full set of tries."""
@@ -114,14 +120,35 @@ class AlarmService:
         self._attached[key] = found
         self._told.discard(key)
 
+    async def _begin_later(self) -> None:
+        """Begin as soon as the table can be opened: a disk that was full has room again, say."""
+        while True:
+            await self._registry.clock.sleep(RETRY_SECONDS)
+            try:
+                self._registry.alarms()
+            except StateError:
+                continue
+            break
+        self._log.info("Alarms run again.")
+        self._announce()
+        await self._compare()
+
     async def _compare(self) -> None:
         from pyflare_bindings.objects.stored_alarms import compare_with_objects
 
-        try:
-            mended = await compare_with_objects(self._registry)
-        except StateError as error:
-            self._log.error(f"The alarms could not be compared with the stored objects: {error}")
-            return
+        told = False
+        while True:
+            try:
+                mended = await compare_with_objects(self._registry)
+            except StateError as error:
+                if not told:
+                    told = True
+                    self._log.error(
+                        f"The alarms could not be compared with the stored objects: {error}.{_AGAIN}"
+                    )
+                await self._registry.clock.sleep(RETRY_SECONDS)
+                continue
+            break
         if mended:
             from .report import mended_line
 

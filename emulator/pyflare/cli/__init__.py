@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final, Protocol, cast
 
+from .command_line import arranged, parse
+
 __all__ = ["COMMANDS", "main"]
 
 #: Command name: (module below this package, one line for the help).
@@ -36,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns the exit code: 0 success, 1 failure. Bad usage raises ``SystemExit(2)`` with a message on standard error,
     as :mod:`argparse` does.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = arranged(sys.argv[1:] if argv is None else argv)
     parser = argparse.ArgumentParser(
         prog="pyflare",
         description="Runs Cloudflare Workers written in Python in one process, with their bindings.",
@@ -51,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             module = cast(_Command, import_module(f"{__name__}.{module_name}"))
             module.configure(command)
             command.set_defaults(run=module.run)
-    arguments = parser.parse_args(words)
+    arguments = parse(parser, words)
     if arguments.command is None:
         parser.print_help()
         return 0

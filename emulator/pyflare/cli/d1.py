@@ -64,6 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         migrations, "list", "list migrations to be applied", partial(_migrations, "list")
     )
     _add_database(add)
+    add("--json", action="store_true", help="print JSON and nothing else")
     add = add_common(migrations, "apply", "apply migrations", partial(_migrations, "apply"))
     _add_database(add)
     add_confirmation(add)
@@ -93,7 +94,7 @@ def _migrations(which: str, arguments: argparse.Namespace) -> None:
         case "create":
             d1_migrations.create(project, entry, " ".join(arguments.message))
         case "list":
-            d1_migrations.show(project, entry)
+            d1_migrations.show(project, entry, as_json=arguments.json)
         case _:
             d1_migrations.apply(project, entry, yes=arguments.yes)
 

@@ -168,6 +168,7 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
     from pyflare.embed import DEFAULT, Pyflare
     from pyflare_bindings.clock import SystemClock
 
+    from .breakpoints import answering_breakpoints
     from .custom_build import CustomBuilds
     from .open_files import raise_limit
     from .ports import AddressInUse, listen
@@ -236,7 +237,8 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
         watch=not arguments.no_watch,
         test_scheduled=arguments.test_scheduled,
     )
-    return session.run()
+    with answering_breakpoints(log):
+        return session.run()
 
 
 def _overrides(arguments: argparse.Namespace) -> dict[str, Any]:

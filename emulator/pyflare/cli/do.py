@@ -106,11 +106,11 @@ def _alarms(arguments: argparse.Namespace) -> None:
     namespace = _namespace(project, arguments.class_name)
     with project.state() as state:
         found = state.call("do.alarms", id=namespace)
-    shown = [(id, _time(milliseconds)) for id, milliseconds in found]
+    shown = [(id, name, _time(milliseconds)) for id, milliseconds, name in found]
     if is_terminal() and not arguments.json:
-        print_table(("id", "time"), shown)
+        print_table(("id", "name", "time"), [(id, name or "", time) for id, name, time in shown])
     else:
-        print_json([{"id": id, "time": time} for id, time in shown])
+        print_json([{"id": id, "name": name, "time": time} for id, name, time in shown])
 
 
 def _time(milliseconds: int) -> str:

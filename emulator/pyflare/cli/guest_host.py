@@ -18,7 +18,7 @@ from pyflare.server.log import LogSink
 from pyflare.workers.current import current
 from pyflare.workers.isolation import IsolationError
 
-from .serving import GRACE_SECONDS, HttpServer
+from .serving import GRACE_SECONDS, RESTARTED, STOPPED, HttpServer
 
 __all__ = ["GuestHost"]
 
@@ -75,6 +75,8 @@ class GuestHost:
             await connection.send(json_frame({"event": "refused", "text": text}))
             return
         server: HttpServer | None = None
+        # The session goes on elsewhere when the owner ends.
+        notice = RESTARTED
         shown = ", ".join(names)
         self._printing.add(names, log)
         self._log.info(f"{shown} has joined (process {hello['pid']}).")
@@ -99,11 +101,15 @@ class GuestHost:
             self._flare.on_change.append(changed)
             await connection.send(json_frame({"event": "ready", "pid": os.getpid()}))
             await self._obey(connection, log)
+            notice = STOPPED
         finally:
             if changed in self._flare.on_change:
                 self._flare.on_change.remove(changed)
             if server is not None:
-                await server.stop()
+                cut = await server.stop(notice)
+                if cut:
+                    log.info(f"Cut while under way: {', '.join(cut)}.")
+                    log.flush()
             await guests.let_go(names, GRACE_SECONDS)
             self._printing.remove(names)
             self._log.info(f"{shown} has left.")

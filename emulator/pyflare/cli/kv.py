@@ -54,6 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _add_namespace(add)
     add = add_common(keys, "list", "list keys", _list)
     add("--prefix", default="", help="only keys that begin with this")
+    add("--json", action="store_true", help="print JSON, as always")
     _add_namespace(add)
     add = add_common(keys, "delete", "delete a key", _delete)
     add("key", help="the key, taken as it is")
@@ -69,6 +70,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add = add_common(bulk, name, help, action)
         add("file", type=Path, metavar="FILE", help="a JSON list")
         _add_namespace(add)
+        if name == "get":
+            add("--json", action="store_true", help="print JSON, as always")
         if name == "delete":
             add_confirmation(add)
             add("--force", "-f", dest="yes", action="store_true", help=argparse.SUPPRESS)
@@ -86,6 +89,11 @@ def _seconds(text: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds") from None
+
+
+def _shown(arguments: argparse.Namespace, namespace: str) -> str:
+    id = f'id: "{namespace}"'
+    return id if arguments.binding is None else f'binding: "{arguments.binding}" ({id})'
 
 
 def _namespace(project: Project, arguments: argparse.Namespace) -> str:
@@ -119,10 +127,10 @@ def _namespace(project: Project, arguments: argparse.Namespace) -> str:
 def _put(arguments: argparse.Namespace) -> None:
     if (arguments.value is None) == (arguments.path is None):
         raise UsageError("Exactly one of the arguments value and path is required.")
-    if arguments.metadata is not None:
-        _check_json(arguments.metadata)
+    meta = "" if arguments.metadata is None else f' with metadata "{_as_json(arguments.metadata)}"'
     project = Project(arguments)
     namespace = _namespace(project, arguments)
+    where = f"on namespace {_shown(arguments, namespace)}{meta}."
     options = {
         "id": namespace,
         "key": arguments.key,
@@ -130,18 +138,13 @@ def _put(arguments: argparse.Namespace) -> None:
         "expiration_ttl": arguments.ttl,
         "metadata": arguments.metadata,
     }
-    meta = f" with metadata {arguments.metadata}" if arguments.metadata is not None else ""
     if arguments.value is not None:
         value = arguments.value.encode("utf-8", "surrogateescape")
-        say(
-            f'Writing the value "{arguments.value}" to key "{arguments.key}"{meta} on namespace id: "{namespace}".'
-        )
+        say(f'Writing the value "{arguments.value}" to key "{arguments.key}" {where}')
         with project.state() as state:
             state.call("kv.put", body=[value], length=len(value), **options)
         return
-    say(
-        f'Writing the contents of {arguments.path} to the key "{arguments.key}"{meta} on namespace id: "{namespace}".'
-    )
+    say(f'Writing the contents of {arguments.path} to the key "{arguments.key}" {where}')
     with project.state() as state:
         state.call("kv.put", body=_contents(project, arguments.path), **options)
 
@@ -155,9 +158,9 @@ def _contents(project: Project, given: Path) -> Iterator[bytes]:
         raise CommandError(f"{given} cannot be read: {failure.strerror}.") from failure
 
 
-def _check_json(text: str) -> None:
+def _as_json(text: str) -> str:
     try:
-        json.loads(text)
+        return json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
     except ValueError as failure:
         raise CommandError(f"--metadata is not JSON: {failure}") from None
 
@@ -168,7 +171,7 @@ def _get(arguments: argparse.Namespace) -> None:
     with project.state() as state:
         found, pieces = state.fetch("kv.get", id=namespace, key=arguments.key)
         if arguments.text and found is not None:
-            write(b"".join(pieces).decode("utf-8", "replace").encode())
+            write(f"{b''.join(pieces).decode('utf-8', 'replace')}\n".encode())
         else:
             for piece in pieces:
                 write(piece)
@@ -201,7 +204,7 @@ def _list(arguments: argparse.Namespace) -> None:
 def _delete(arguments: argparse.Namespace) -> None:
     project = Project(arguments)
     namespace = _namespace(project, arguments)
-    say(f'Deleting the key "{arguments.key}" on namespace id: "{namespace}".')
+    say(f'Deleting the key "{arguments.key}" on namespace {_shown(arguments, namespace)}.')
     with project.state() as state:
         state.call("kv.delete", id=namespace, key=arguments.key)
 
@@ -253,11 +256,11 @@ def _bulk_delete(arguments: argparse.Namespace) -> None:
     namespace = _namespace(project, arguments)
     names = read_names(project.cwd / arguments.file, arguments.file)
     if not confirm(
-        f"Are you sure you want to delete all the keys read from {arguments.file} from kv-namespace with id "
-        f'"{namespace}"?',
+        f'Are you sure you want to delete all the keys read from "{arguments.file}" from kv-namespace '
+        f"{_shown(arguments, namespace)}?",
         yes=arguments.yes,
     ):
-        say("Not deleting.")
+        say(f'Not deleting keys read from "{arguments.file}".')
         return
     with project.state() as state, progress("Deleting keys", len(names)) as step:
         for start in range(0, len(names), _ENTRIES):

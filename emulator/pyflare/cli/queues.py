@@ -22,7 +22,7 @@ from .data.command import (
     add_confirmation,
     run_action,
 )
-from .data.output import confirm, is_terminal, print_json, print_table, say
+from .data.output import ask, is_terminal, print_json, print_table, say
 
 __all__ = ["configure", "run"]
 
@@ -201,10 +201,16 @@ def _time(milliseconds: int | None) -> str | None:
 def _purge(arguments: argparse.Namespace) -> None:
     project = Project(arguments)
     name = _queue(project, arguments.queue)
-    question = f"This operation will permanently delete all the messages in queue {name}. Continue?"
-    if not confirm(question, yes=arguments.yes):
-        say("Nothing was deleted.")
-        return
+    if not arguments.yes:
+        typed = ask(
+            f"This operation will permanently delete all the messages in Queue {name}. Type {name} to proceed."
+        )
+        if typed is None:
+            raise CommandError(
+                "The --force flag is required to purge a Queue in non-interactive mode"
+            )
+        if typed != name:
+            raise CommandError("Incorrect queue name provided. Skipping purge operation")
     with project.state() as state:
         count = state.call("queues.purge", id=name)
     say(f"Purged the queue {name}: {count} message{'' if count == 1 else 's'} deleted.")

@@ -44,12 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     _add_path(add)
     add("-f", "--file", type=Path, metavar="FILE", help="the file to upload")
     add("-p", "--pipe", action="store_true", help="upload standard input")
-    for long, short, name in _HEADERS:
-        add(long, short, dest=name, metavar="TEXT", help="stored, and sent with the object")
-    add("--expires", type=_time, metavar="TIME",
-        help="when caches have to let go of it: a date, or milliseconds since the epoch")  # fmt: skip
-    add("-s", "--storage-class", type=_storage_class, metavar="CLASS",
-        help="Standard or InfrequentAccess")  # fmt: skip
+    _add_headers(add)
     _add_jurisdiction(add)
     add = add_common(objects, "get", "read an object", _get)
     _add_path(add)
@@ -71,6 +66,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--delimiter", default="", help="what divides folders; shows each folder as one line")
     add("--json", action="store_true", help="print JSON and nothing else")
     _add_jurisdiction(add)
+    bulk = groups.add_parser("bulk", help="many objects", allow_abbrev=False).add_subparsers(
+        dest="action_name", metavar="COMMAND", required=True
+    )
+    add = add_common(bulk, "put", "write the objects of a JSON file", _bulk_put)
+    add("bucket", metavar="BUCKET", help="the name or the binding of the bucket")
+    add("-f", "--filename", type=Path, metavar="FILE", required=True,
+        help="a JSON list of {key, file}")  # fmt: skip
+    add("--concurrency", type=int, default=20, help=argparse.SUPPRESS)
+    _add_headers(add)
+    _add_jurisdiction(add)
+
+
+def _add_headers(add: Callable[..., Any]) -> None:
+    for long, short, name in _HEADERS:
+        add(long, short, dest=name, metavar="TEXT", help="stored, and sent with the object")
+    add("--expires", type=_time, metavar="TIME",
+        help="when caches have to let go of it: a date, or milliseconds since the epoch")  # fmt: skip
+    add("-s", "--storage-class", type=_storage_class, metavar="CLASS",
+        help="Standard or InfrequentAccess")  # fmt: skip
 
 
 def _add_path(add: Callable[..., Any]) -> None:
@@ -137,8 +151,6 @@ def _put(arguments: argparse.Namespace) -> None:
     path = None if arguments.pipe else project.cwd / arguments.file
     if path is not None and not path.is_file():
         raise CommandError(f'The file "{arguments.file}" does not exist.')
-    http = {name: getattr(arguments, name) for _, _, name in _HEADERS}
-    http["cache_expiry"] = arguments.expires
     shown = f" with {arguments.storage_class} storage class" if arguments.storage_class else ""
     say(f'Creating object "{key}"{shown} in bucket "{bucket}".')
     length = None if path is None else os.stat(path).st_size
@@ -149,10 +161,36 @@ def _put(arguments: argparse.Namespace) -> None:
             id=id,
             key=key,
             length=length,
-            http=http,
-            storage_class=arguments.storage_class,
+            **_stored(arguments),
         )
     say("Upload complete.")
+
+
+def _stored(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What is kept with an object."""
+    http = {name: getattr(arguments, name) for _, _, name in _HEADERS}
+    http["cache_expiry"] = arguments.expires
+    return {"http": http, "storage_class": arguments.storage_class}
+
+
+def _bulk_put(arguments: argparse.Namespace) -> None:
+    from .data.bulk_files import read_files
+
+    project = Project(arguments)
+    id = _bucket(project, arguments.bucket)
+    entries = read_files(project.cwd, arguments.filename)
+    shown = f" with {arguments.storage_class} storage class" if arguments.storage_class else ""
+    say(
+        f"Starting bulk upload of {len(entries)} objects to bucket {arguments.bucket}{shown} using a concurrency of "
+        f"{max(1, arguments.concurrency)}"
+    )
+    with project.state() as state:
+        # One after the other: what takes time is the disk.
+        for done, (key, path, length) in enumerate(entries, 1):
+            body = _contents(path, lambda _: None)
+            state.call("r2.put", body=body, id=id, key=key, length=length, **_stored(arguments))
+            if done % 100 == 0 or done == len(entries):
+                say(f"Uploaded {100 * done // len(entries)}% ({done:,} out of {len(entries):,})")
 
 
 def _contents(path: Path | None, step: Callable[[float], None]) -> Iterator[bytes]:

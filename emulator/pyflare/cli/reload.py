@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -12,7 +12,7 @@ from pyflare.server.log import LogSink
 from .watch import Watched, changes
 
 if TYPE_CHECKING:
-    from pyflare.config import LoadedConfig
+    from pyflare.config import LoadedConfig, Rule, WorkerConfig
 
     from .custom_build import CustomBuilds
 
@@ -82,16 +82,33 @@ async def _reload(
 def _watched(configurations: Sequence[LoadedConfig]) -> Watched:
     return Watched(
         trees=tuple(each.worker.base_dir for each in configurations),
+        rules=_rules(configurations),
         sources=tuple(folder for each in configurations for folder in each.worker.build.watch_dirs),
         files=tuple(file for each in configurations for file in each.files),
         loaded=tuple(each.worker.main for each in configurations if each.worker.main is not None),
-        # Assets are looked at when they are asked for; a change of them is no reason to load a worker again.
-        apart=tuple(
-            each.worker.assets.directory
-            for each in configurations
-            if each.worker.assets is not None and each.worker.assets.directory is not None
-        ),
+        apart=tuple(folder for each in configurations for folder in _apart(each.worker)),
     )
+
+
+def _apart(worker: WorkerConfig) -> Iterator[Path]:
+    """Folders that are read when they are needed: a change there is no reason to load a worker again."""
+    if worker.assets is not None and worker.assets.directory is not None:
+        yield worker.assets.directory
+    for database in worker.d1_databases:
+        folder = (worker.directory / database.migrations_dir).resolve()
+        # Python has packages of this name too.
+        if folder != worker.base_dir and not any(folder.glob("**/*.py")):
+            yield folder
+
+
+def _rules(configurations: Sequence[LoadedConfig]) -> dict[Path, list[Rule]]:
+    """What is deployed beside Python's modules, by the folder of a worker's modules."""
+    found: dict[Path, list[Rule]] = {}
+    for each in configurations:
+        rules = [rule for rule in each.worker.rules if rule.type != "PythonModule"]
+        if rules:
+            found.setdefault(each.worker.base_dir, []).extend(rules)
+    return found
 
 
 def _concerned(each: LoadedConfig, changed: set[Path], *, was_built: bool) -> Path | None:

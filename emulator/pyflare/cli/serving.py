@@ -10,22 +10,29 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from types import FrameType
 from typing import Any, Final
 
 from uvicorn import Config, Server
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from pyflare.server.contracts import ASGIApplication
 from pyflare.server.log import LogSink
-from pyflare.server.outbound import ResponseAborted
+from pyflare.server.outbound import ResponseAborted, send_text
 
 from .one_write import OneWriteProtocol
 
-__all__ = ["HttpServer", "StopSignals", "fastest_loop", "settle_memory"]
+__all__ = ["RESTARTED", "STOPPED", "HttpServer", "StopSignals", "fastest_loop", "settle_memory"]
 
 #: Seconds that open responses get to end when the server stops.
 GRACE_SECONDS: Final = 2
+#: Seconds that requests get which have no answer yet, where nobody waits for the server's end.
+PATIENCE_SECONDS: Final = 10
+#: What is said to requests that are cut before their answer. Source of the first: wrangler's answer in this case.
+RESTARTED: Final = "Your worker restarted mid-request. Please try sending the request again."
+STOPPED: Final = "The server was stopped before this request was answered."
 #: Seconds after the first signal at which the process ends whatever a worker is doing.
 LAST_SECONDS: Final = 10.0
 
@@ -99,7 +106,6 @@ class HttpServer:
             proxy_headers=False,
             server_header=False,
             date_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
         )
         self._server = _Server(config)
 
@@ -107,8 +113,15 @@ class HttpServer:
         """Begin to accept connections."""
         await self._server.begin(self._sockets)
 
-    async def stop(self) -> None:
-        """Accept no more, give open responses their grace, then cut them."""
+    async def stop(
+        self, notice: str = STOPPED, hurry: Callable[[], bool] = lambda: True
+    ) -> list[str]:
+        """Accept no more, give open requests their grace, then cut them.
+
+        Args: ``notice`` what those are told that have no answer yet; ``hurry`` whether somebody waits for the end,
+        else those have :data:`PATIENCE_SECONDS`. Gives the requests that were cut, as ``GET /path``.
+        """
+        self._server.notice, self._server.hurry = notice, hurry
         await self._server.shutdown(self._sockets)
         state = self._server.server_state
         if state.tasks:
@@ -116,10 +129,17 @@ class HttpServer:
         for connection in list(state.connections):
             # A client that does not read would keep its transport, and the loop, for ever.
             connection.transport.abort()
+        return self._server.cut
 
 
 class _Server(Server):
     """uvicorn's server, started and stopped from outside and without signal handlers of its own."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.notice = STOPPED
+        self.hurry: Callable[[], bool] = lambda: True
+        self.cut: list[str] = []
 
     async def begin(self, sockets: list[socket.socket]) -> None:
         self.config.load()
@@ -129,6 +149,36 @@ class _Server(Server):
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
+
+    async def _wait_tasks_to_complete(self) -> None:
+        begun = time.monotonic()
+        while self.server_state.connections or self.server_state.tasks:
+            waited = time.monotonic() - begun
+            if waited > GRACE_SECONDS and (
+                self.hurry() or waited > PATIENCE_SECONDS or not self._unanswered()
+            ):
+                await self._cut()
+                return
+            await asyncio.sleep(0.1)
+
+    def _unanswered(self) -> list[RequestResponseCycle]:
+        return [cycle for cycle in self._open() if not cycle.response_started]
+
+    def _open(self) -> list[RequestResponseCycle]:
+        """What is under way; WebSockets end by themselves."""
+        cycles = [getattr(each, "cycle", None) for each in self.server_state.connections]
+        return [each for each in cycles if each is not None and not each.response_complete]
+
+    async def _cut(self) -> None:
+        for cycle in self._open():
+            self.cut.append(f"{cycle.scope['method']} {cycle.scope['path']}")
+            if not cycle.response_started and not cycle.flow.write_paused:
+                send: Any = cycle.send
+                await send_text(send, 503, self.notice, further=[(b"retry-after", b"0")])
+                # What the worker still says is not for this client any more.
+                cycle.disconnected = True
+        for task in self.server_state.tasks:
+            task.cancel("the server stops")
 
 
 _INVALID: Final = "Invalid HTTP request received."

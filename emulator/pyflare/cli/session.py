@@ -25,7 +25,14 @@ from pyflare_bindings.storage.errors import StateError
 from .guest import Again, Guest, OwnerRefused, about_session, reach_owner
 from .guest_host import GuestHost
 from .ports import Listening
-from .serving import HttpServer, StopSignals, fastest_loop, settle_memory
+from .serving import (
+    RESTARTED,
+    STOPPED,
+    HttpServer,
+    StopSignals,
+    fastest_loop,
+    settle_memory,
+)
 from .waiting import Waiting, first_of
 from .watched_workers import OwnWorkers, RemoteWorkers
 
@@ -183,7 +190,7 @@ class Session:
             self._log.flush()
         finally:
             held.stop()
-            await self._stop(server, watcher)
+            await self._stop(server, watcher, signals)
         return self._exit_code == 0 and not signals.stopping.is_set()
 
     async def _try_to_join(self, signals: StopSignals, waiting: Waiting) -> bool | None:
@@ -274,9 +281,15 @@ class Session:
         else:
             loop.default_exception_handler(context)
 
-    async def _stop(self, server: HttpServer, watcher: asyncio.Task[None] | None) -> None:
+    async def _stop(
+        self, server: HttpServer, watcher: asyncio.Task[None] | None, signals: StopSignals
+    ) -> None:
         await self._end_watching(watcher)
-        await server.stop()
+        stopping = signals.stopping.is_set
+        cut = await server.stop(STOPPED if stopping() else RESTARTED, stopping)
+        if cut:
+            say = self._log.info if stopping() else self._log.warning
+            say(f"Cut while under way: {', '.join(cut)}.")
         try:
             await self._flare.close()
         except* (StateError, OSError) as failures:

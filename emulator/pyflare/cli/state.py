@@ -56,6 +56,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         each.add_argument("-c", "--config", action="append", type=Path, default=[], metavar="FILE",
             help="a configuration file; repeat it for several Workers, the first is the primary one")  # fmt: skip
         each.add_argument("-e", "--env", metavar="NAME", help="the named environment of the configuration")  # fmt: skip
+        each.add_argument("--cwd", type=Path, default=Path(), metavar="DIR",
+            help="run as if started in this directory")  # fmt: skip
         each.add_argument("--persist-to", type=Path, metavar="DIR",
             help="pyflare's state (default: .pyflare/state beside the first configuration)")  # fmt: skip
         each.add_argument("--json", action="store_true", help="print one JSON document")
@@ -70,13 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     from pyflare_bindings.storage.errors import StateError
 
     paths: list[Path | None] = arguments.config or [None]
+    cwd = arguments.cwd.absolute()
     try:
-        loaded = [load(path, env=arguments.env, running=False) for path in paths]
+        loaded = [load(path, env=arguments.env, cwd=cwd, running=False) for path in paths]
     except ConfigError as error:
         _say(render(error.diagnostics, "warning") + error.render())
         return 1
     if all(each.path is None for each in loaded):
-        _say(f"✘ [ERROR] {no_configuration(Path.cwd())}")
+        _say(f"✘ [ERROR] {no_configuration(cwd)}")
         return 1
     for each in loaded:
         if warnings := each.render_warnings():
@@ -93,7 +96,13 @@ def run(arguments: argparse.Namespace) -> int:
         # What could not be written is not tried once more at the end of the process.
         sys.stdout = None
         _say(f"✘ [ERROR] {error}")
-    except (LeaseHeld, StateError) as error:
+    except LeaseHeld as held:
+        who = f"process {held.holder['pid']}" if "pid" in held.holder else "another process"
+        _say(
+            f"✘ [ERROR] The state directory {held.root} is in use by {who}, and state is carried over while nobody "
+            "uses it. Stop that process, and run this again."
+        )
+    except StateError as error:
         _say(f"{error}")
     except OSError as error:
         _say(f"{error.filename}: {error.strerror}")
@@ -108,7 +117,11 @@ def _import(arguments: argparse.Namespace, loaded: list[LoadedConfig]) -> int:
     from pyflare.state_files.layout import WranglerState
     from pyflare.state_files.options import Options
 
-    given = arguments.directory or loaded[0].project / ".wrangler" / "state"
+    given = (
+        loaded[0].project / ".wrangler" / "state"
+        if arguments.directory is None
+        else arguments.cwd / arguments.directory
+    )
     source = WranglerState.find(given)
     options = Options(arguments.overwrite, arguments.skip_damaged)
     resources = _resources(loaded)
@@ -130,7 +143,7 @@ def _export(arguments: argparse.Namespace, loaded: list[LoadedConfig]) -> int:
     from pyflare.state_files.layout import WranglerState
     from pyflare.state_files.options import Options
 
-    target = WranglerState.make(arguments.directory.absolute())
+    target = WranglerState.make((arguments.cwd / arguments.directory).absolute())
     options = Options(arguments.overwrite)
     return asyncio.run(
         _carry(
@@ -160,7 +173,7 @@ async def _carry(
     if arguments.persist_to is None:
         state = StateDirectory(loaded[0].project / ".pyflare" / "state", private_parent=True)
     else:
-        state = StateDirectory(arguments.persist_to.absolute())
+        state = StateDirectory((arguments.cwd / arguments.persist_to).absolute())
     outcomes = []
     state.open()
     try:

@@ -15,7 +15,7 @@ __all__ = ["Waiting", "first_of"]
 _NOTICE_SECONDS: Final = 1.0
 _LAST_SECONDS: Final = 60.0
 #: How long an owner that starts anew has the directory to itself.
-_OWNER_SECONDS: Final = 5.0
+_OWNER_SECONDS: Final = 15.0
 
 
 class Waiting:

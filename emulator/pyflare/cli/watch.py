@@ -10,10 +10,13 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from pyflare.config import Rule
 
 __all__ = ["Watched", "changes"]
 
@@ -42,7 +45,8 @@ _Snapshot: TypeAlias = dict[str, tuple[int, int, int]]
 class Watched:
     """What to watch: ``trees`` are directories with all their modules, ``files`` single files, existing or not,
     ``loaded`` files that are known to have been there; ``apart`` folders in the trees that somebody else looks after;
-    ``sources`` directories with all their files, whatever their kind.
+    ``sources`` directories with all their files, whatever their kind; ``rules`` which further files of a tree count,
+    because they are deployed with its modules.
     """
 
     trees: tuple[Path, ...] = ()
@@ -50,10 +54,11 @@ class Watched:
     loaded: tuple[Path, ...] = ()
     apart: tuple[Path, ...] = ()
     sources: tuple[Path, ...] = ()
+    rules: Mapping[Path, Sequence[Rule]] = field(default_factory=dict)
 
     def directories(self) -> list[str]:
         """Every directory in which something may happen. Hidden and vendored ones are left out."""
-        found = {directory for directory, _, _ in self._walk()}
+        found = {directory for directory, _, _, _ in self._walk()}
         found.update(str(file.parent) for file in self.files)
         return sorted(path for path in found if os.path.isdir(path))
 
@@ -61,9 +66,11 @@ class Watched:
         """Time, size and inode of every watched file there is."""
         paths = (
             os.path.join(directory, name)
-            for directory, names, all_kinds in self._walk()
+            for directory, names, all_kinds, rules in self._walk()
             for name in names
-            if all_kinds or name.endswith(_SUFFIXES)
+            if all_kinds
+            or name.endswith(_SUFFIXES)
+            or (rules is not None and rules.hold(directory, name))
         )
         found: _Snapshot = {}
         for path in _first(paths, _MOST_FILES):
@@ -72,10 +79,12 @@ class Watched:
             _note(found, str(file))
         return found
 
-    def _walk(self) -> Iterator[tuple[str, list[str], bool]]:
+    def _walk(self) -> Iterator[tuple[str, list[str], bool, _Rules | None]]:
         apart = frozenset(map(str, self.apart))
         trees = {**dict.fromkeys(self.trees, False), **dict.fromkeys(self.sources, True)}
         for tree, all_kinds in trees.items():
+            given = self.rules.get(tree)
+            rules = _Rules(str(tree), given) if given else None
             for directory, below, names in os.walk(tree):
                 below[:] = sorted(
                     name
@@ -85,7 +94,17 @@ class Watched:
                     and os.path.join(directory, name) not in apart
                     and not os.path.exists(os.path.join(directory, name, "pyvenv.cfg"))
                 )
-                yield directory, names, all_kinds
+                yield directory, names, all_kinds, rules
+
+
+@dataclass(slots=True, frozen=True)
+class _Rules:
+    root: str
+    rules: Sequence[Rule]
+
+    def hold(self, directory: str, name: str) -> bool:
+        path = os.path.join(directory, name)[len(self.root) + 1 :].replace(os.sep, "/")
+        return any(rule.holds(path) for rule in self.rules)
 
 
 def _first(paths: Iterable[str], limit: int) -> Iterator[str]:

@@ -10,11 +10,13 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-_KEY = re.compile(r"[ \t]*(?:export[ \t]+)?([\w.-]+)(?:[ \t]*=|:(?=[ \t]))[ \t]*", re.ASCII)
+_KEY = re.compile(r"[ \t]*(?:export[ \t]+)?([\w.-]+)(?:\s*=|:(?=[ \t]))[ \t]*", re.ASCII)
+_BEFORE = re.compile(r"\s*", re.ASCII)
 _REST = re.compile(r"[^#\n]*")
-_AFTER = re.compile(r"[ \t]*(?:#[^\n]*)?(?=\n|\Z)")
+#: A value in quotes, which a comment or the end of the line follows. A quote behind a backslash may still be the last.
 _QUOTED = {
-    quote: re.compile(rf"{quote}((?:\\.|[^{quote}\\])*){quote}", re.DOTALL) for quote in "'\"`"
+    quote: re.compile(rf"{quote}((?:\\{quote}|[^{quote}])*){quote}(?=[ \t]*(?:#[^\n]*)?(?:\n|\Z))")
+    for quote in "'\"`"
 }
 _REFERENCE = re.compile(r"(?<!\\)\$(?:\{([^{}]+)\}|([A-Za-z_][A-Za-z0-9_]*))")
 _DEFAULT = re.compile(r"(.*?)(:-|-|:\+|\+)(.*)", re.DOTALL)
@@ -64,20 +66,23 @@ def parse(text: str) -> Variables:
 
 def _value(text: str, pos: int) -> tuple[str, int, bool]:
     """The value at `pos`, the place after it, and whether its quote was closed."""
-    quote = text[pos : pos + 1]
-    if quote in _QUOTED:
-        match = _QUOTED[quote].match(text, pos)
-        if match is not None and _AFTER.match(text, match.end()):
-            value = match.group(1)
-            if quote == '"':
-                value = value.replace("\\n", "\n").replace("\\r", "\r")
-            return value, match.end(), True
+    before = _BEFORE.match(text, pos)
+    assert before is not None
+    quote = text[before.end() : before.end() + 1]
+    if quote in _QUOTED and (match := _QUOTED[quote].match(text, before.end())) is not None:
+        return _unescaped(match.group(1), quote), match.end(), True
     rest = _REST.match(text, pos)
     assert rest is not None
     value = rest.group().strip()
-    if quote == '"':
-        value = value.replace("\\n", "\n").replace("\\r", "\r")
-    return value, rest.end(), quote not in _QUOTED
+    quote = value[:1]
+    if quote not in _QUOTED:
+        return value, rest.end(), True
+    closed = len(value) > 1 and value.endswith(quote)
+    return _unescaped(value[1:-1] if closed else value, quote), rest.end(), closed
+
+
+def _unescaped(value: str, quote: str) -> str:
+    return value.replace("\\n", "\n").replace("\\r", "\r") if quote == '"' else value
 
 
 def expand(values: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:

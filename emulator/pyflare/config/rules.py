@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
 from .stringify import stringify
@@ -17,6 +18,10 @@ class Rule(NamedTuple):
     type: str
     globs: tuple[str, ...]
     fallthrough: bool = False
+
+    def holds(self, path: str) -> bool:
+        """Whether the file at `path` (relative to the bundle root, with `/`) matches."""
+        return any(_pattern(glob).fullmatch(path) for glob in self.globs)
 
 
 PYTHON_RULE = Rule("PythonModule", ("**/*.py",))
@@ -72,11 +77,12 @@ class ModuleRules:
         """The type of the file at `path` (relative to the bundle root, with `/`), or None when
         no rule ships it: such a file is there locally and absent once deployed."""
         for rule in self.rules:
-            if any(_pattern(glob).fullmatch(path) for glob in rule.globs):
+            if rule.holds(path):
                 return rule.type
         return None
 
 
+@cache
 def _pattern(glob: str) -> re.Pattern[str]:
     """`**/` stands for any folders or none, `*` and `?` stay within one name."""
     out: list[str] = []

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyflare.js.callbacks import supervise
 from pyflare.js.error import Error
-from pyflare.js.json import JSON
 from pyflare.js.promise import settle
 from pyflare.js.request import Request
 from pyflare.js.response import Response
@@ -29,7 +28,6 @@ from .worker import DynamicWorker
 if TYPE_CHECKING:
     from pyflare.js.fetch import Send
     from pyflare.js.fetcher import Channel
-    from pyflare.js.value import JsObject
     from pyflare.workers.event import FailureReport
     from pyflare.workers.runtime import Runtime
     from pyflare.workers.tracing import TraceItem
@@ -238,5 +236,4 @@ def _tell(channel: Channel, item: TraceItem) -> Awaitable[Any]:
     from pyflare.js.array import JsArray
 
     # It crosses as a remote call's argument does, as a copy.
-    plain: JsObject = JSON.parse(JSON.stringify(item))
-    return channel.call(("tail",), (JsArray.adopt([plain]), None, None))
+    return channel.call(("tail",), (JsArray.adopt([item.plain()]), None, None))

@@ -10,7 +10,7 @@ import httpx
 
 from pyflare.server.contracts import ASGIApplication, Scope
 
-__all__ = ["EmulatorTransport", "absolute", "request_of", "scope_of"]
+__all__ = ["EmulatorTransport", "absolute", "headers_of", "request_of", "scope_of"]
 
 #: Parts of a response that may wait for whoever reads it.
 _AHEAD: Final = 16
@@ -35,16 +35,25 @@ def request_of(
     body: Any = None,
 ) -> httpx.Request:
     """A request; arguments as those of :meth:`pyflare.embed.Pyflare.fetch`."""
+    known = headers_of(headers)
+    if isinstance(body, str):
+        # Source: https://fetch.spec.whatwg.org/#concept-bodyinit-extract
+        known.setdefault("content-type", "text/plain;charset=UTF-8")
     return httpx.Request(
         method,
         absolute(url),
-        headers=headers,
+        headers=known,
         params=params,
         json=json,
         data=data,
         files=files,
         content=body,
     )
+
+
+def headers_of(given: Any) -> httpx.Headers:
+    """Headers as they go to a worker, which reads their bytes as UTF-8."""
+    return httpx.Headers(given, encoding="utf-8")
 
 
 class EmulatorTransport(httpx.AsyncBaseTransport):

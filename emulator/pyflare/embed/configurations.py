@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyflare.config import ConfigError, Diagnostic, LoadedConfig, Overrides, load, parse
 from pyflare.env.supplied import SuppliedBindings
 from pyflare.env.support import refuse_unsupported, without_effect
 
-__all__ = ["Config", "Configs", "ConfigurationReader", "refuse_together"]
+__all__ = ["Config", "Configs", "ConfigurationReader", "refuse_equal_names", "refuse_together"]
 
 #: A file, or what a wrangler.json would hold.
 Config: TypeAlias = str | Path | Mapping[str, Any]
@@ -86,7 +86,22 @@ class ConfigurationReader:
             warn(text)
 
 
+_OVERRIDES: Final = ("assets", "compatibility_date", "compatibility_flags", "main", "name")
+
+
 def _overrides(given: Mapping[str, Any]) -> Overrides:
+    """Raises ConfigError for a key that cannot be overridden."""
+    if unknown := sorted(given.keys() - set(_OVERRIDES)):
+        raise ConfigError(
+            [
+                Diagnostic(
+                    "error",
+                    f"overrides takes {', '.join(_OVERRIDES)}, not {', '.join(map(str, unknown))}.",
+                    hint="Variables are given with vars, bindings with bindings; for anything else give the "
+                    "configuration as a mapping.",
+                )
+            ]
+        )
     main, flags = given.get("main"), given.get("compatibility_flags")
     return Overrides(
         script=None if main is None else Path(main),
@@ -99,11 +114,12 @@ def _overrides(given: Mapping[str, Any]) -> Overrides:
 
 def refuse_together(configurations: Sequence[LoadedConfig]) -> None:
     """Raises ConfigError for workers that cannot be in one process."""
-    _refuse_equal_names(configurations)
+    refuse_equal_names(configurations)
     _refuse_two_consumers(configurations)
 
 
-def _refuse_equal_names(configurations: Sequence[LoadedConfig]) -> None:
+def refuse_equal_names(configurations: Sequence[LoadedConfig]) -> None:
+    """Raises ConfigError for two workers of one name."""
     first: dict[str, LoadedConfig] = {}
     for each in configurations:
         name = each.worker.name

@@ -79,6 +79,7 @@ class Definitions:
 
         parts.setdefault("outbound", self._outbound)
         clock = self._registry.clock
+        without_methods = not (flags.rpc or flags.experimental)
         return WorkerDefinition(
             **parts,
             clock=None if isinstance(clock, SystemClock) else clock,
@@ -87,14 +88,22 @@ class Definitions:
             semantics=Semantics(
                 flags.pyodide_version,
                 null_is_none=flags.null_is_none,
+                dicts_are_opaque=flags.null_is_none,
                 dict_to_object=flags.dict_to_object,
                 body_used_error=flags.pyodide_version.startswith("314"),
+                bigints_have_a_class=flags.bigint_is_js_bigint,
                 blob_messages=flags.websocket_standard_binary_type,
                 close_is_answered=flags.web_socket_auto_reply_to_close,
                 close_reason_is_limited=flags.websocket_close_reason_byte_limit,
                 pedantic_close_codes=flags.pedantic_wpt,
                 v8_queue_bodies=not flags.queues_json_messages,
                 plain_queue_errors=not flags.queue_expose_error_codes,
+                sends_abort_signals=flags.enable_abortsignal_rpc,
+                fetchers_have_no_methods=without_methods,
+                fetchers_have_shortcuts=not flags.fetcher_no_get_put_delete,
+                fetchers_are_old=without_methods or not flags.fetcher_no_get_put_delete,
+                unset_fields_are_absent=not flags.enable_fast_jsg_struct,
+                keeps_byte_order_mark=not flags.strip_bom_in_read_all_text,
             ),
             legacy_handlers=not flags.python_no_global_handlers,
             open_cache=make_cache_opener(self._registry),
@@ -151,8 +160,10 @@ class Definitions:
 
     def _own_objects(self, worker: str, class_name: str) -> Any:
         """The binding to a class of the worker's own, as ``ctx.exports`` shows it."""
-        from pyflare.env.objects.namespace import DurableObjectNamespace
+        from pyflare.env.objects.namespace import DurableObjectNamespace, LoopbackDurableObjectClass
 
+        if not self.background.objects.has_storage(worker, class_name):
+            return LoopbackDurableObjectClass._make(class_name)
         return DurableObjectNamespace._make(
             lambda: self.background.objects.namespace(worker, class_name)
         )

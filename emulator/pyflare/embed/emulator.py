@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, Self
 
@@ -13,18 +14,20 @@ from pyflare.env.support import missing_services
 from pyflare.server.application import Application
 from pyflare.server.contracts import ASGIApplication, Receive, Scope, Send
 from pyflare.server.log import LogSink
+from pyflare.server.own_loop import OwnLoop
 from pyflare.server.sdk_log import SdkLog
 from pyflare.workers.current import current
 from pyflare.workers.isolation import Space
 from pyflare.workers.loop import new_event_loop
 from pyflare.workers.runtime import Runtime
+from pyflare.workers.shared_modules import other_names, share
 from pyflare.workers.worker import Worker
 from pyflare_bindings.adjustable_clock import AdjustableClock
 from pyflare_bindings.clock import Clock
 from pyflare_bindings.registry import BindingRegistry
 
 from .background import BackgroundServices, uses_dynamic
-from .configurations import Configs, ConfigurationReader
+from .configurations import Configs, ConfigurationReader, refuse_equal_names
 from .definitions import Definitions
 from .hosting import Hosting
 from .loaded import LoadedWorkers
@@ -70,6 +73,25 @@ class Emulator:
         cron: bool = True,
         with_code: bool = True,
     ) -> None:
+        self.log = LogSink() if log is None else log
+        self._again = partial(
+            Emulator.__init__,
+            self,
+            configs,
+            env=env,
+            env_files=env_files,
+            vars=vars,
+            cwd=cwd,
+            persist_to=persist_to,
+            durability=durability,
+            clock=clock,
+            log=self.log,
+            overrides=overrides,
+            bindings=bindings,
+            outbound=outbound,
+            cron=cron,
+            with_code=with_code,
+        )
         self._cwd = Path.cwd() if cwd is None else Path(cwd)
         supplied = SuppliedBindings(bindings or {})
         self._reader = ConfigurationReader(
@@ -84,7 +106,6 @@ class Emulator:
         self._with_code = with_code
         self._outbound = _outbound_transport(outbound)
         self._loaded = LoadedWorkers(self._reader.read_all(configs))
-        self.log = LogSink() if log is None else log
         self._sdk_log = SdkLog(self.log, _running_worker)
         self._clock = AdjustableClock() if clock is None else clock
         self._cron = cron
@@ -93,9 +114,12 @@ class Emulator:
         self._watch: asyncio.Task[None] | None = None
         self.registry: BindingRegistry | None = None
         self._runtime = Runtime()
-        self._spaces = [Space(each.base_dir) for each in self._loaded.configs()]
+        self._spaces = [
+            Space.in_project(each.base_dir, each.directory) for each in self._loaded.configs()
+        ]
         if with_code:
             import_own(self._spaces)
+            self._runtime.isolation.expect(*self._spaces)
         self._sites = Sites(self.log)
         self._background: BackgroundServices | None = None
         self._ownership = Ownership(self._state, self._clock, durability, self.log)
@@ -106,9 +130,13 @@ class Emulator:
         self.changing = asyncio.Lock()
         self._application: Application | None = None
         self._hosting = Hosting(self, GRACE)
+        #: Where it was started.
+        self.loop: asyncio.AbstractEventLoop | None = None
         self._starting: asyncio.Lock | None = None
         self._closed = False
         self._rules: dict[str, Any] = {}
+        #: Whether what is doubtful in the configurations has been said.
+        self.has_warned = False
 
     @property
     def configurations(self) -> list[LoadedConfig]:
@@ -136,6 +164,26 @@ class Emulator:
     def switching_loop(self) -> asyncio.AbstractEventLoop:
         """A loop that keeps the modules of any workers apart."""
         return new_event_loop(self._runtime.isolation)
+
+    def own_loop(self) -> OwnLoop:
+        """The loop in a thread of its own that all emulators of this process share where they need one."""
+        isolation = self._runtime.isolation
+        if not isinstance(isolation.home, OwnLoop):
+            isolation.home = OwnLoop(self.switching_loop)
+        return isolation.home
+
+    def share_imports(self) -> None:
+        """Let the workers run the modules of theirs that this process has imported by now, not copies of their own.
+
+        For programs that reach into their code, as tests do; to be called before the start.
+        """
+        for config, space in zip(self._loaded.configs(), self._spaces, strict=True):
+            share(self._runtime.isolation, space, config.main.stem if config.main else "")
+            for copy, name in other_names(space).items():
+                self.log.warning(
+                    f"The module {copy} was imported, which to Python is another module than the Worker's {name}: "
+                    f"what is changed in it the Worker does not see. Write `import {name}`, as the Worker does."
+                )
 
     def can_run_here(self) -> bool:
         """Whether the running loop will do for these workers, or they are there already."""
@@ -169,7 +217,22 @@ class Emulator:
             self.check_open()
             if self._application is None:
                 self._application = await self._start()
+                self.loop = asyncio.get_running_loop()
             return self._application
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has ended."""
+        return self._closed
+
+    def begin_anew(self) -> None:
+        """After its end: be as it was made. For servers' tests, which start one application several times.
+
+        Raises ConfigError for configurations that cannot be used any more.
+        """
+        hosting, has_warned = self._hosting, self.has_warned
+        self._again()
+        self._hosting, self.has_warned = hosting, has_warned
 
     def check_open(self) -> None:
         """Raise RuntimeError after it has been closed."""
@@ -188,6 +251,7 @@ class Emulator:
             self._state.close()
             raise
         self._watch = asyncio.create_task(self._state.watch(self._state_renewed, self._state_lost))
+        self.warn_of_configurations()
         for loaded, space in zip(self.configurations, self._spaces, strict=True):
             self._reader.warn(loaded, self.log.warning)
             for warning in space.warnings() if self._with_code else ():
@@ -242,6 +306,13 @@ class Emulator:
         self._background = background
         await background.start()
         await self._ownership.serve(registry)
+
+    def warn_of_configurations(self) -> None:
+        """Log what is doubtful in the configurations. Once; the start does it where nobody else has."""
+        if not self.has_warned:
+            self.has_warned = True
+            for each in self.configurations:
+                self.log.prepared("warning", each.render_warnings())
 
     def _state_renewed(self) -> None:
         self.log.error(
@@ -343,6 +414,8 @@ class Emulator:
             reader, place = self._guests.reader_of(worker.name) or (reader, place)
         try:
             loaded = reader.again(place, each)
+            others = self.configurations
+            refuse_equal_names([*others[:index], loaded, *others[index + 1 :]])
             await self._own_if_needed(loaded)
         except ConfigError as error:
             # Answers of the old code would look as if the new one worked.
@@ -353,7 +426,7 @@ class Emulator:
         log.prepared("warning", loaded.render_warnings())
         reader.warn(loaded, log.warning)
         if loaded.worker.base_dir != each.worker.base_dir:
-            self._spaces[index] = Space(loaded.worker.base_dir)
+            self._spaces[index] = Space.in_project(loaded.worker.base_dir, loaded.worker.directory)
             import_own([self._spaces[index]])
         if loaded.worker.name != worker.name:
             self._sites.forget(worker.name)

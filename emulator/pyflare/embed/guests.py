@@ -61,7 +61,9 @@ class Guests:
             found = reader.read_all(configs)
             self._refuse_running(found)
             refuse_together([*emulator.configurations, *found])
-            spaces = [Space(each.worker.base_dir) for each in found]
+            spaces = [
+                Space.in_project(each.worker.base_dir, each.worker.directory) for each in found
+            ]
             import_own(spaces)
             names = [each.worker.name for each in found]
             background = emulator._background
@@ -123,8 +125,10 @@ class Guests:
                 self._readers.pop(worker.name, None)
                 emulator._sites.forget(worker.name)
                 emulator._objects.renew(worker.name)
-            await background.reload()
-            emulator.tell_changed()
+            # At the end there is nobody whom it could concern.
+            if not emulator.is_closed:
+                await background.reload()
+                emulator.tell_changed()
             for worker in leaving:
                 await emulator._runtime.remove(worker, grace)
             for name in names:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -9,8 +11,6 @@ from pyflare.server.contracts import ASGIApplication, Receive, Scope, Send
 from pyflare.server.own_loop import OwnLoop
 
 if TYPE_CHECKING:
-    import asyncio
-
     from pyflare.server.log import LogSink
 
 __all__ = ["Hosting"]
@@ -18,8 +18,13 @@ __all__ = ["Hosting"]
 T = TypeVar("T")
 
 _ELSEWHERE: Final = (
-    "Modules of these Workers have names in common, so that they run on an event loop of their own. Use their env "
-    "there: `await flare.run(function)` runs an async function on that loop."
+    "These Workers run on an event loop of their own, since their modules have names in common or since requests began "
+    "without a lifespan. Use their env there: `await flare.run(function)` runs an async function on that loop."
+)
+_OTHER_LOOP: Final = (
+    "This Pyflare was started on another event loop, and belongs there. From a thread use "
+    "asyncio.run_coroutine_threadsafe or anyio.from_thread.run; for one asyncio.run() after the other make a Pyflare "
+    "for each, or close it before its loop ends."
 )
 _NO_LIFESPAN: Final = (
     "The server has sent no lifespan event, so that pyflare starts with this first request and does not learn of the "
@@ -34,6 +39,19 @@ class _Hosted(Protocol):
 
     @property
     def loop_factory(self) -> Callable[[], asyncio.AbstractEventLoop] | None: ...
+
+    def own_loop(self) -> OwnLoop:
+        """A loop in a thread of its own."""
+        ...
+
+    loop: asyncio.AbstractEventLoop | None
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    def begin_anew(self) -> None:
+        """Be as it was made."""
+        ...
 
     def check_open(self) -> None:
         """Raise RuntimeError after it has been closed."""
@@ -67,17 +85,23 @@ class Hosting:
 
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One ASGI call. Raises RuntimeError for a request after the end."""
-        if scope["type"] != "lifespan":
+        is_lifespan = scope["type"] == "lifespan"
+        if is_lifespan:
+            self._renew()
+        else:
             self._hosted.check_open()
-        self.choose()
-        if self._own_loop is None:
+        if not self._chosen:
+            self.choose(passing=not is_lifespan and _is_passing(scope))
+        own_loop = self._own_loop
+        if own_loop is None:
+            self._check_loop()
             await self._serve(scope, receive, send)
             return
         try:
-            await self._own_loop.serve(self._serve, scope, receive, send)
+            await own_loop.serve(self._serve, scope, receive, send)
         finally:
-            if scope["type"] == "lifespan":
-                self._own_loop.stop()
+            if is_lifespan:
+                self._leave()
 
     async def serve_by(
         self, application: ASGIApplication, scope: Scope, receive: Receive, send: Send
@@ -88,14 +112,19 @@ class Hosting:
         else:
             await self._own_loop.serve(application, scope, receive, send)
 
-    def choose(self) -> None:
-        """Settle for the running loop if it will do, else for one of its own. Once."""
+    def choose(self, *, passing: bool = False) -> None:
+        """Settle for the running loop if it will do, else for one of its own. Once.
+
+        Args: ``passing`` whether the running loop may end with one request, which nobody would tell.
+        """
         if self._chosen:
             return
         self._chosen = True
-        factory = self._hosted.loop_factory
-        if factory is not None and not self._hosted.can_run_here():
-            self._own_loop = OwnLoop(factory)
+        if self._hosted.is_started:
+            return
+        if passing or (self._hosted.loop_factory is not None and not self._hosted.can_run_here()):
+            self._own_loop = self._hosted.own_loop()
+            self._own_loop.take(self)
 
     def check_here(self) -> None:
         """Raise RuntimeError where the workers run on a loop of their own, whose objects cannot be used here."""
@@ -104,8 +133,14 @@ class Hosting:
 
     async def enter(self) -> None:
         """Start on the loop that suits, as the lifespan does."""
+        self._renew()
         self.choose()
-        await self.run(self._start())
+        try:
+            await self.run(self._start())
+        except BaseException:
+            # Nobody leaves what could not be entered.
+            self._leave()
+            raise
 
     async def _start(self) -> None:
         await self._hosted.started()
@@ -118,6 +153,11 @@ class Hosting:
             coroutine.close()
             raise
         if self._own_loop is None:
+            try:
+                self._check_loop()
+            except RuntimeError:
+                coroutine.close()
+                raise
             return await coroutine
         return await self._own_loop.run(coroutine)
 
@@ -127,7 +167,22 @@ class Hosting:
             await self._hosted.end(grace)
         else:
             await self._own_loop.run(self._hosted.end(grace))
-            self._own_loop.stop()
+        self._leave()
+
+    def _renew(self) -> None:
+        if self._hosted.is_closed:
+            self._hosted.begin_anew()
+
+    def _leave(self) -> None:
+        own_loop, self._own_loop, self._chosen = self._own_loop, None, False
+        self._application = None
+        if own_loop is not None:
+            own_loop.stop(self)
+
+    def _check_loop(self) -> None:
+        loop = self._hosted.loop
+        if loop is not None and loop is not asyncio.get_running_loop():
+            raise RuntimeError(_OTHER_LOOP)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -151,3 +206,14 @@ class Hosting:
         await receive()
         await self._hosted.end(self._grace)
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _is_passing(scope: Scope) -> bool:
+    """Whether a test's client asks, without a lifespan, which has a loop for each request or each test.
+
+    Starlette's has it in a thread. That of httpx is known by what servers say of themselves, all that there are.
+    """
+    if "pyflare.embedded" in scope:
+        return False
+    in_a_thread = threading.current_thread() is not threading.main_thread()
+    return in_a_thread or "spec_version" not in scope.get("asgi", {"spec_version": ""})

@@ -35,9 +35,11 @@ def traffic_rules(
     routes = [read_routes(each.routes, warn) for each in loaded.configs()]
     upstreams: dict[str, Upstream] = {}
     for index, (each, own) in enumerate(zip(loaded.configs(), routes, strict=True)):
-        seen = (host if index == 0 else None) or each.dev.host or _first_host(own)
-        if seen:
-            upstreams[each.name] = Upstream(seen, protocol or each.dev.upstream_protocol)
+        scheme = protocol or each.dev.upstream_protocol
+        if chosen := (host if index == 0 else None) or each.dev.host:
+            upstreams[each.name] = Upstream(chosen, scheme)
+        elif first := _first_host(own):
+            upstreams[each.name] = Upstream(first, scheme, tuple(own))
     hosts = [upstream.host for upstream in upstreams.values()]
     return {
         "route": router(list(zip(loaded.workers, routes, strict=True))),

@@ -8,14 +8,21 @@ from typing import Any, Final, Self
 
 import httpx
 
+from pyflare.js.error import Error
+from pyflare.js.websocket_channel import NO_STATUS
+from pyflare.js.websocket_wire import LARGEST_MESSAGE
 from pyflare.server.contracts import ASGIApplication, Scope
+from pyflare.server.websocket_asgi import FAILURE, HALF_OPEN
 
-from .client import scope_of
+from .client import headers_of, scope_of
 
 __all__ = ["EmbeddedWebSocket", "WebSocketClosed", "WebSocketRefused"]
 
 #: Messages that may wait for whoever reads them.
 _AHEAD: Final = 64
+_TOO_BIG: Final = 1009
+#: What a host says when there is no connection any more.
+_GONE: Final = {"type": "websocket.disconnect", "code": 1006}
 
 
 class WebSocketRefused(Exception):
@@ -28,7 +35,7 @@ class WebSocketRefused(Exception):
 
 
 class WebSocketClosed(Exception):
-    """The other side has closed. ``code`` and ``reason`` are what it said."""
+    """The other side has closed. ``code`` and ``reason`` are what it said; 1005 stands for no code."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(f"closed with {code}{f': {reason}' if reason else ''}")
@@ -57,6 +64,8 @@ class EmbeddedWebSocket:
         self._incoming: asyncio.Queue[MutableMapping[str, Any]] = asyncio.Queue(_AHEAD)
         self._task: asyncio.Task[None] | None = None
         self._closed: WebSocketClosed | None = None
+        #: Why nothing more is taken from here, which is told after what the worker had said before.
+        self._refused: WebSocketClosed | None = None
         self._failure: BaseException | None = None
         #: The subprotocol that the worker has chosen.
         self.subprotocol: str | None = None
@@ -85,7 +94,7 @@ class EmbeddedWebSocket:
         self._failure = error
 
     def _scope(self) -> Scope:
-        request = httpx.Request("GET", self._url, headers=self._headers)
+        request = httpx.Request("GET", self._url, headers=headers_of(self._headers))
         scope = scope_of(request)
         del scope["method"]
         handshake = [
@@ -104,7 +113,7 @@ class EmbeddedWebSocket:
             scheme="wss" if scope["scheme"] in ("https", "wss") else "ws",
             headers=[*kept, *handshake],
             subprotocols=self._subprotocols,
-            extensions={"websocket.http.response": {}},
+            extensions={"websocket.http.response": {}, HALF_OPEN: {}},
         )
         return scope
 
@@ -120,11 +129,24 @@ class EmbeddedWebSocket:
         await self._incoming.put(message)
 
     async def send(self, message: str | bytes) -> None:
-        """Send a text or bytes. Raises WebSocketClosed after the end."""
-        if self._closed is not None:
-            raise self._closed
+        """Send a text or bytes. Raises WebSocketClosed after the end.
+
+        More than 32 MiB at once, as UTF-8, end the connection with 1009, as a server ends it.
+        """
+        ended = self._closed or self._refused
+        if ended is not None:
+            raise ended
+        if (size := _size(message)) > LARGEST_MESSAGE:
+            await self._refuse(f"Message is too large: {size} > {LARGEST_MESSAGE}")
+            return
         kind = "text" if isinstance(message, str) else "bytes"
         await self._outgoing.put({"type": "websocket.receive", kind: message})
+
+    async def _refuse(self, reason: str) -> None:
+        self._refused = WebSocketClosed(_TOO_BIG, reason)
+        failure = Error._make(reason)
+        await self._outgoing.put({"type": "websocket.disconnect", "code": 1002, FAILURE: failure})
+        await self._outgoing.put(dict(_GONE))
 
     async def receive(self) -> str | bytes:
         """The next message. Raises WebSocketClosed."""
@@ -138,11 +160,11 @@ class EmbeddedWebSocket:
                 return data
             case "websocket.close":
                 self._closed = WebSocketClosed(
-                    message.get("code", 1000), message.get("reason") or ""
+                    message.get("code", NO_STATUS), message.get("reason") or ""
                 )
                 await self._end(self._closed.code)
                 raise self._closed
-        self._closed = WebSocketClosed(1006, "")
+        self._closed = self._refused or WebSocketClosed(1006, "")
         if message["error"] is not None:
             raise message["error"]
         raise self._closed
@@ -162,6 +184,7 @@ class EmbeddedWebSocket:
 
     async def _end(self, code: int, reason: str = "") -> None:
         await self._outgoing.put({"type": "websocket.disconnect", "code": code, "reason": reason})
+        await self._outgoing.put(dict(_GONE))
         assert self._task is not None
         while not self._task.done():
             # What the worker still says is taken, so that it does not wait for a reader.
@@ -171,3 +194,10 @@ class EmbeddedWebSocket:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _size(message: str | bytes) -> int:
+    """The bytes of a message on a wire."""
+    if isinstance(message, str) and not message.isascii():
+        return len(message.encode("utf-8", "surrogatepass"))
+    return len(message)

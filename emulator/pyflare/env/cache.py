@@ -14,11 +14,13 @@ from pyflare.js.byte_sources import ContentSource
 from pyflare.js.callbacks import console_sink
 from pyflare.js.departure import start
 from pyflare.js.error import DOMException, Error, TypeError_
+from pyflare.js.options import options_or_keywords
 from pyflare.js.promise import JsPromise
 from pyflare.js.readers import ByteIterator
 from pyflare.js.request import Request
 from pyflare.js.response import Response
 from pyflare.js.status import reason_phrase
+from pyflare.js.unzipping import Unzipped
 from pyflare.js.url import URL, parse
 from pyflare.js.value import get_property, is_nullish
 from pyflare.js.webidl import scalar_text
@@ -27,11 +29,54 @@ from pyflare_bindings.registry import BindingRegistry
 from pyflare_bindings.storage.errors import ClosedError, StateError
 from pyflare_bindings.storage.row_file import OverloadedError
 
+from .conversion import (
+    BOOLEAN,
+    MISMATCH,
+    MISSING,
+    UNIMPLEMENTED,
+    Convertible,
+    Parameter,
+    Struct,
+    Type,
+)
+
 __all__ = ["Cache", "open_cache"]
 
 T = TypeVar("T")
 
 _INVALID_URL: Final = "Invalid URL. Cache API keys must be fully-qualified, valid URLs."
+
+
+def _response_of(given: Any) -> Any:
+    answer = given if isinstance(given, Response) else get_property(given, "js_object")
+    return answer if isinstance(answer, Response) else MISMATCH
+
+
+def _parameter(method: str, number: int, kind: Convertible) -> Parameter:
+    return Parameter("Cache", method, number, kind)
+
+
+# What is no request becomes a URL, whatever it is.
+_REQUEST: Final = Type("Request or string", lambda given: given)
+_QUERY_OPTIONS: Final = Struct(
+    "CacheQueryOptions",
+    {
+        "ignoreMethod": BOOLEAN,
+        "ignoreSearch": UNIMPLEMENTED,
+        "ignoreVary": UNIMPLEMENTED,
+        "cacheName": UNIMPLEMENTED,
+    },
+)
+_MATCH_REQUEST: Final = _parameter("match", 1, _REQUEST)
+_MATCH_OPTIONS: Final = _parameter("match", 2, _QUERY_OPTIONS)
+_PUT_REQUEST: Final = _parameter("put", 1, _REQUEST)
+_PUT_RESPONSE: Final = _parameter("put", 2, Type("Response", _response_of))
+_DELETE_REQUEST: Final = _parameter("delete", 1, _REQUEST)
+_DELETE_OPTIONS: Final = _parameter("delete", 2, _QUERY_OPTIONS)
+
+
+def _unimplemented(method: str) -> Error:
+    return Error(f"Failed to execute '{method}' on 'Cache': the method is not implemented.")
 
 
 def open_cache(registry: BindingRegistry, name: str | None) -> Cache:
@@ -47,33 +92,53 @@ class Cache(js_caches.Cache, js_name="Cache"):
         self._store = store
         self._name = name
 
-    def match(self, request: Any = None, options: Any = None, *_: Any, **named: Any) -> JsPromise:
+    def match(
+        self, request: Any = MISSING, options: Any = None, /, *_: Any, **named: Any
+    ) -> JsPromise:
         """A promise of the stored response, undefined when there is none."""
-        return start(self._match(request, named if options is None else options))
+        return start(self._match(request, options_or_keywords(options, named)))
 
-    def put(self, request: Any = None, response: Any = None, *_: Any) -> JsPromise:
+    def put(self, request: Any = MISSING, response: Any = MISSING, /, *_: Any) -> JsPromise:
         """Store a response, whose body is used up by that, where its headers allow it."""
         return start(self._put(request, response))
 
-    def delete(self, request: Any = None, options: Any = None, *_: Any, **named: Any) -> JsPromise:
+    def delete(
+        self, request: Any = MISSING, options: Any = None, /, *_: Any, **named: Any
+    ) -> JsPromise:
         """Remove a response: a promise of whether there was one."""
-        return start(self._delete(request, named if options is None else options))
+        return start(self._delete(request, options_or_keywords(options, named)))
+
+    def add(self, *_: Any, **__: Any) -> Any:
+        """Not implemented on the platform, nor are ``addAll``, ``matchAll`` and ``keys``."""
+        raise _unimplemented("add")
+
+    def addAll(self, *_: Any, **__: Any) -> Any:
+        raise _unimplemented("addAll")
+
+    def matchAll(self, *_: Any, **__: Any) -> Any:
+        raise _unimplemented("matchAll")
+
+    def keys(self, *_: Any, **__: Any) -> Any:
+        raise _unimplemented("keys")
 
     async def _match(self, request: Any, options: Any) -> Response | None:
+        if request is MISSING:
+            raise _MATCH_REQUEST.refusal()
+        fields = {} if options == {} else _MATCH_OPTIONS.read(options)
         key, given = _key(request)
-        if given is not None and given.method != "GET" and not _ignores_method(options):
+        if given is not None and given.method != "GET" and not fields.get("ignoreMethod"):
             return None
         conditions = None if given is None else _conditions(given)
         found = await _succeed(self._store.match(self._name, key, conditions))
         return None if found is None else _response(found)
 
     async def _put(self, request: Any, response: Any) -> None:
+        if request is MISSING:
+            raise _PUT_REQUEST.refusal()
+        answer = _PUT_RESPONSE.read(response)
+        if answer.type == "error":
+            raise TypeError_("Cache is unable to store an error response")
         key, given = _key(request)
-        answer = response if isinstance(response, Response) else get_property(response, "js_object")
-        if not isinstance(answer, Response):
-            raise TypeError_(
-                "Failed to execute 'put' on 'Cache': parameter 2 is not of type 'Response'."
-            )
         _refuse(given, answer)
         if answer.status == 304:
             console_sink.get()(
@@ -88,6 +153,8 @@ class Cache(js_caches.Cache, js_name="Cache"):
             _fields(pairs),
             body if isinstance(body, ByteIterator) else bytes(body or b""),
             length=body.length if isinstance(body, ByteIterator) else None,
+            encoded=answer.encodeBody == "manual"
+            and answer.headers.lookup("content-encoding") is not None,
             authorized=given is not None and given.headers.lookup("authorization") is not None,
         )
         try:
@@ -98,8 +165,11 @@ class Cache(js_caches.Cache, js_name="Cache"):
                 await body.aclose(DOMException("The response was not stored.", "AbortError"))
 
     async def _delete(self, request: Any, options: Any) -> bool:
+        if request is MISSING:
+            raise _DELETE_REQUEST.refusal()
+        fields = {} if options == {} else _DELETE_OPTIONS.read(options)
         key, given = _key(request)
-        if given is not None and given.method != "GET" and not _ignores_method(options):
+        if given is not None and given.method != "GET" and not fields.get("ignoreMethod"):
             return False
         return await _succeed(self._store.delete(self._name, key))
 
@@ -133,10 +203,6 @@ def _absolute(address: Any) -> str:
     return parsed.href
 
 
-def _ignores_method(options: Any) -> bool:
-    return not is_nullish(options) and bool(get_property(options, "ignoreMethod"))
-
-
 def _conditions(request: Request) -> Conditions | None:
     find = request.headers.lookup
     asked = (find("range"), find("if-none-match"), find("if-modified-since"))
@@ -152,8 +218,6 @@ def _refuse(request: Request | None, response: Response) -> None:
         raise TypeError_("Cannot cache response with 'Vary: *' header.")
     if not is_nullish(response.webSocket):
         raise TypeError_("Cannot cache WebSocket upgrade response.")
-    if response.type == "error":
-        raise TypeError_("Cache is unable to store an error response")
 
 
 def _fields(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:
@@ -171,7 +235,51 @@ def _response(found: Answer) -> Response:
         source = ContentSource(body)
     elif body is not None:
         source = _StoredBody(body, found.length)
+    if found.encoded and source is not None:
+        return _encoded_response(found, source)
     return Response.from_wire(found.status, reason_phrase(found.status), found.headers, source)
+
+
+def _encoded_response(found: Answer, source: BodySource) -> Response:
+    """One that was compressed when it was stored: read as it was before, passed on as it is."""
+    coding = next(value for name, value in found.headers if name == b"content-encoding")
+    readable = found.status != 206 and coding.strip().lower() == b"gzip"
+    response = Response.from_wire(
+        found.status,
+        reason_phrase(found.status),
+        found.headers,
+        _StoredGzip(source, found.length) if readable else source,
+    )
+    if not readable:
+        # A part of a compressed body, or Brotli, which Python does not have.
+        response.encodeBody = "manual"
+    return response
+
+
+class _StoredGzip:
+    """A body that lies compressed."""
+
+    __slots__ = ("_size", "_source", "_stored", "length")
+
+    def __init__(self, stored: BodySource, size: int) -> None:
+        self._stored = stored
+        self._size = size
+        self._source: BodySource = Unzipped(stored)
+        self.length: int | None = None
+
+    def take_encoded(self) -> bool:
+        """Give the bytes as they lie; for whoever has read nothing yet."""
+        self._source = self._stored
+        self.length = self._size
+        return True
+
+    async def read(self) -> bytes:
+        return await self._source.read()
+
+    async def cancel(self, reason: Any) -> None:
+        cancel = getattr(self._source, "cancel", None)
+        if cancel is not None:
+            await cancel(reason)
 
 
 class _StoredBody:

@@ -12,11 +12,14 @@ from typing import Any
 
 from pyflare.js.array import JsArray
 from pyflare.js.departure import start
-from pyflare.js.error import TypeError_
+from pyflare.js.error import Error, TypeError_
+from pyflare.js.number import to_string
+from pyflare.js.options import options_or_keywords
 from pyflare.js.promise import JsPromise, rejected
 from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish, jsnull
 from pyflare_bindings.d1 import Bindable, Statement, StatementResult, d1_values
 
+from .conversion import MISSING, folded
 from .d1_requests import Connection, first_row, first_value
 from .d1_values import bindable, failure
 
@@ -29,21 +32,21 @@ class _Preparing(JsInstance, js_name="Object"):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def prepare(self, query: Any = None, *_: Any) -> D1PreparedStatement:
+    def prepare(self, query: Any = MISSING, /, *_: Any, **named: Any) -> D1PreparedStatement:
         """A statement without bindings; nothing is checked before it runs."""
-        return D1PreparedStatement._make(self._connection, query, ())  # type: ignore[no-any-return]
+        return D1PreparedStatement._make(self._connection, folded(query, named), ())  # type: ignore[no-any-return]
 
-    def batch(self, statements: Any = None, *_: Any) -> JsPromise:
+    def batch(self, statements: Any = MISSING, /, *_: Any, **named: Any) -> JsPromise:
         """Run statements in one transaction; the results in the same order."""
-        return start(_batch(self._connection, statements))
+        return start(_batch(self._connection, folded(statements, named)))
 
 
 class D1Database(_Preparing, js_name="D1Database"):
     """The binding itself."""
 
-    def exec(self, query: Any = "", *_: Any) -> JsPromise:
+    def exec(self, query: Any = MISSING, /, *_: Any, **named: Any) -> JsPromise:
         """Run each line as one statement: ``{count, duration}``."""
-        return start(_exec(self._connection, query))
+        return start(_exec(self._connection, folded(query, named)))
 
     def _direct_wrapper(self) -> Any:
         """What the SDK's environment shows for this binding; see :mod:`pyflare.env.sdk`."""
@@ -51,8 +54,19 @@ class D1Database(_Preparing, js_name="D1Database"):
 
         return D1DatabaseWrapper(self)
 
-    def withSession(self, constraint: Any = None, *_: Any) -> D1DatabaseSession:
-        return D1DatabaseSession._make(self._connection.session(constraint))  # type: ignore[no-any-return]
+    def withSession(self, constraint: Any = MISSING, /, *_: Any, **named: Any) -> D1DatabaseSession:
+        """A session from a constraint or a bookmark. Raises: TypeError for what is no text."""
+        session = self._connection.session(folded(constraint, named))
+        return D1DatabaseSession._make(session)  # type: ignore[no-any-return]
+
+    def query(self, *_: Any, **__: Any) -> JsPromise:
+        """Needs an experimental flag in production, and is not emulated."""
+        return rejected(
+            Error(
+                "D1_ERROR: D1Database.query() requires the d1_binding_jsrpc compatibility flag. "
+                "Enable d1_binding_jsrpc before calling query()."
+            )
+        )
 
     def dump(self, *_: Any) -> JsPromise:
         """Deprecated; fails as it does locally in production's own tool."""
@@ -82,8 +96,10 @@ class D1PreparedStatement(JsInstance, js_name="D1PreparedStatement"):
         """The bindings as they are sent."""
         return JsArray.adopt([_to_js(value) for value in self._values])
 
-    def bind(self, *values: Any) -> D1PreparedStatement:
+    def bind(self, *values: Any, **named: Any) -> D1PreparedStatement:
         """A new statement with exactly these values. Raises ``D1_TYPE_ERROR`` at once."""
+        if named:
+            values = (*values, JsObject.adopt(named))
         bound = tuple(map(bindable, values))
         return D1PreparedStatement._make(self._connection, self.statement, bound)  # type: ignore[no-any-return]
 
@@ -93,11 +109,12 @@ class D1PreparedStatement(JsInstance, js_name="D1PreparedStatement"):
     def run(self, *_: Any) -> JsPromise:
         return start(self._all())
 
-    def first(self, column: Any = None, *_: Any) -> JsPromise:
-        return start(self._first(column))
+    def first(self, column: Any = MISSING, /, *_: Any, **named: Any) -> JsPromise:
+        """The first row, or its value in a column; null is the column of that name."""
+        return start(self._first(folded(column, named)))
 
-    def raw(self, options: Any = None, *_: Any, **named: Any) -> JsPromise:
-        return start(self._raw(options if options is not None else named))
+    def raw(self, options: Any = None, /, *_: Any, **named: Any) -> JsPromise:
+        return start(self._raw(options_or_keywords(options, named)))
 
     def to_statement(self) -> Statement:
         """What the owner takes. Raises ``D1_ERROR`` when the SQL is no text."""
@@ -116,7 +133,7 @@ class D1PreparedStatement(JsInstance, js_name="D1PreparedStatement"):
         result = await self._run()
         if not result.rows:
             return jsnull
-        if is_nullish(column):
+        if column is None:
             return _row(result.columns, first_row(result))
         return _to_js(first_value(result, column))
 
@@ -129,16 +146,29 @@ class D1PreparedStatement(JsInstance, js_name="D1PreparedStatement"):
 
 
 async def _batch(connection: Connection, statements: Any) -> JsArray:
-    prepared = list(statements) if not is_nullish(statements) else []
-    for item in prepared:
-        if not isinstance(item, D1PreparedStatement):
-            raise TypeError_(f"batch() takes prepared statements, not {item!r}.")
+    if is_nullish(statements):
+        raise TypeError_(f"Cannot read properties of {to_string(statements)} (reading 'map')")
+    if not isinstance(statements, JsArray | list | tuple):
+        raise TypeError_("statements.map is not a function")
+    prepared = [_prepared(item) for item in statements]
     results = await connection.query([item.to_statement() for item in prepared])
     return JsArray.adopt([_result(result) for result in results])
 
 
+def _prepared(item: Any) -> D1PreparedStatement:
+    """A statement, or the SDK's wrapper of one, which stays in an array that ``to_js`` makes."""
+    unwrapped = getattr(item, "_binding", item)
+    if not isinstance(unwrapped, D1PreparedStatement):
+        raise TypeError_(f"batch() takes prepared statements, not {item!r}.")
+    return unwrapped
+
+
 async def _exec(connection: Connection, query: Any) -> JsObject:
-    count, duration = await connection.exec(str(query))
+    if is_nullish(query):
+        raise TypeError_(f"Cannot read properties of {to_string(query)} (reading 'trim')")
+    if not isinstance(query, str):
+        raise TypeError_("query.trim is not a function")
+    count, duration = await connection.exec(query)
     return JsObject.adopt({"count": count, "duration": duration})
 
 
@@ -148,7 +178,7 @@ def _result(result: StatementResult) -> JsObject:
     return JsObject.adopt(
         {
             "success": True,
-            "meta": JsObject.adopt(result.meta.as_dict()),
+            "meta": JsObject.adopt(result.meta.as_dict(JsObject.adopt)),
             "results": JsArray.adopt(rows),
         }
     )

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pyflare.js.error import TypeError_
 from pyflare.js.value import is_nullish
+from pyflare.js.webidl import text
 from pyflare_bindings.d1 import D1Database as Owner
 from pyflare_bindings.d1 import D1Error, Results, Statement, StatementResult
 from pyflare_bindings.d1.values import d1_value
@@ -61,8 +63,13 @@ class Connection:
         return len(results), sum(result.meta.duration for result in results)
 
     def session(self, start: Any) -> Connection:
-        """``withSession``: a constraint such as ``first-primary``, or a bookmark; nothing is validated."""
-        text = "" if is_nullish(start) else str(start).strip()
+        """``withSession``: a constraint such as ``first-primary``, or a bookmark; nothing else is validated.
+
+        Raises: TypeError for what is neither a text nor null nor undefined.
+        """
+        if not (is_nullish(start) or isinstance(start, str)):
+            raise TypeError_("constraintOrBookmark?.trim is not a function")
+        text = start.strip() if isinstance(start, str) else ""
         text = text or "first-unconstrained"
         if text.startswith("first-"):
             return Connection(self.owner, in_session=True, constraint=text)
@@ -78,8 +85,9 @@ def first_row(result: StatementResult) -> tuple[Any, ...]:
     return tuple(map(d1_value, result.rows[0]))
 
 
-def first_value(result: StatementResult, column: str) -> Any:
+def first_value(result: StatementResult, given: Any) -> Any:
     """A column of the first row; the last column of that name. Raises ``D1_COLUMN_NOTFOUND``."""
+    column = text(given)
     if column not in result.columns:
         raise failure("D1_COLUMN_NOTFOUND", f"Column not found ({column})", "Column not found")
     return dict(zip(result.columns, first_row(result), strict=True))[column]

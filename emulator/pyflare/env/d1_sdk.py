@@ -25,6 +25,7 @@ from pyflare_bindings.d1 import (
     rows_as_dicts_in_turns,
 )
 
+from .conversion import MISSING, folded
 from .d1 import D1PreparedStatement
 from .d1_requests import Connection, first_row, first_value
 from .d1_values import bindable
@@ -39,15 +40,19 @@ class _PreparingWrapper(_BindingWrapper):  # type: ignore[misc]
         self._binding = binding
         self._connection: Connection = binding._connection
 
-    def prepare(self, query: Any = None) -> D1StatementWrapper:
-        return D1StatementWrapper(self._connection, python_to_rpc(query), ())
+    def prepare(self, query: Any = MISSING, /, *_: Any, **named: Any) -> D1StatementWrapper:
+        sql = query if type(query) is str else _converted(query, named)
+        return D1StatementWrapper(self._connection, sql, ())
 
-    def batch(self, statements: Any) -> Coroutine[Any, Any, Any]:
+    def batch(
+        self, statements: Any = MISSING, /, *surplus: Any, **named: Any
+    ) -> Coroutine[Any, Any, Any]:
         # The same refusals as the SDK's conversion of a list, then without copying it.
         if type(statements) is not list or any(
             type(item) is not D1StatementWrapper for item in statements
         ):
-            return self._getattr_helper("batch")(statements)  # type: ignore[no-any-return]
+            given = () if statements is MISSING else (statements,)
+            return self._getattr_helper("batch")(*given, *surplus, **named)  # type: ignore[no-any-return]
         try:
             wanted = [item._statement() for item in statements]
         except Exception as error:
@@ -58,19 +63,22 @@ class _PreparingWrapper(_BindingWrapper):  # type: ignore[misc]
 class D1DatabaseWrapper(_PreparingWrapper):
     """The SDK's wrapper of :class:`pyflare.env.d1.D1Database`."""
 
-    def exec(self, query: Any) -> Coroutine[Any, Any, Any]:
+    def exec(
+        self, query: Any = MISSING, /, *surplus: Any, **named: Any
+    ) -> Coroutine[Any, Any, Any]:
         if type(query) is not str:
-            return self._getattr_helper("exec")(query)  # type: ignore[no-any-return]
+            given = () if query is MISSING else (query,)
+            return self._getattr_helper("exec")(*given, *surplus, **named)  # type: ignore[no-any-return]
         return _exec_result(begin(self._connection.exec(query)))
 
-    def withSession(self, constraint: Any = None) -> D1SessionWrapper:
-        return D1SessionWrapper(self._binding.withSession(python_to_rpc(constraint)))
+    def withSession(self, constraint: Any = MISSING, /, *_: Any, **named: Any) -> D1SessionWrapper:
+        return D1SessionWrapper(self._binding.withSession(_converted(constraint, named)))
 
 
 class D1SessionWrapper(_PreparingWrapper):
     """The SDK's wrapper of a session."""
 
-    def getBookmark(self) -> str | None:
+    def getBookmark(self, *_: Any) -> str | None:
         return self._connection.bookmark
 
 
@@ -89,12 +97,14 @@ class D1StatementWrapper(_BindingWrapper):  # type: ignore[misc]
     def _binding(self) -> D1PreparedStatement:
         return D1PreparedStatement._make(self._connection, self._sql, self._values)  # type: ignore[no-any-return]
 
-    def bind(self, *values: Any) -> D1StatementWrapper:
+    def bind(self, *values: Any, **named: Any) -> D1StatementWrapper:
+        if named:
+            values = (*values, named)
         return D1StatementWrapper(
             self._connection, self._sql, tuple([_python_bindable(value) for value in values])
         )
 
-    def all(self) -> Coroutine[Any, Any, Any]:
+    def all(self, *_: Any) -> Coroutine[Any, Any, Any]:
         try:
             statement = self._statement()
         except Exception as error:
@@ -103,14 +113,18 @@ class D1StatementWrapper(_BindingWrapper):  # type: ignore[misc]
 
     run = all
 
-    def first(self, column: Any = None) -> Coroutine[Any, Any, Any]:
+    def first(self, column: Any = MISSING, /, *_: Any, **named: Any) -> Coroutine[Any, Any, Any]:
         try:
             statement = self._statement()
         except Exception as error:
             return _raise(error)
+        if column is MISSING and not named:
+            column = None
+        elif type(column) is not str:
+            column = _converted(column, named)
         return _first_result(begin(self._connection.query((statement,))), column)
 
-    def raw(self, options: Any = None, **named: Any) -> Coroutine[Any, Any, Any]:
+    def raw(self, options: Any = None, /, *_: Any, **named: Any) -> Coroutine[Any, Any, Any]:
         try:
             statement = self._statement()
         except Exception as error:
@@ -122,6 +136,13 @@ class D1StatementWrapper(_BindingWrapper):  # type: ignore[misc]
         if type(self._sql) is not str:
             return self._binding.to_statement()
         return Statement(self._sql, self._values)
+
+
+def _converted(given: Any, named: dict[str, Any]) -> Any:
+    """What the SDK sends for the last argument of a call, undefined for none."""
+    if given is not MISSING:
+        return python_to_rpc(given)
+    return folded(MISSING, {name: python_to_rpc(value) for name, value in named.items()})
 
 
 def _python_bindable(value: Any) -> Bindable:
@@ -175,7 +196,7 @@ async def _raw_result(begun: Any, names: bool) -> list[list[Any]]:
 async def _result(result: StatementResult) -> JsDict:
     return JsDict(
         success=True,
-        meta=JsDict(result.meta.as_dict()),
+        meta=JsDict(result.meta.as_dict(JsDict)),
         results=await rows_as_dicts_in_turns(result, JsDict),
     )
 
@@ -192,4 +213,4 @@ for _function, _shown in (
 
 
 def _without_rows(result: StatementResult) -> JsDict:
-    return JsDict(success=True, meta=JsDict(result.meta.as_dict()), results=[])
+    return JsDict(success=True, meta=JsDict(result.meta.as_dict(JsDict)), results=[])

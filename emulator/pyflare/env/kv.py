@@ -5,7 +5,7 @@ Source: https://developers.cloudflare.com/kv/api/ and workerd ``src/workerd/api/
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from pyflare.js.array import JsArray
 from pyflare.js.buffer import ArrayBuffer
@@ -13,19 +13,22 @@ from pyflare.js.collections import JsMap
 from pyflare.js.departure import start
 from pyflare.js.error import SyntaxError_
 from pyflare.js.json import JSON
+from pyflare.js.options import options_or_keywords
 from pyflare.js.promise import JsPromise
-from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish, jsnull
-from pyflare.js.webidl import integer, null, scalar_text, text
+from pyflare.js.value import JsInstance, JsObject, jsnull
+from pyflare.js.webidl import null, scalar_text
 from pyflare_bindings.kv import KVEntry, KVKey, KVNamespace
 from pyflare_bindings.kv.limits import MAX_LIST_KEYS, check_bulk_type
 
+from .conversion import MISSING, TEXT, Convertible, Parameter, Type
 from .kv_requests import (
+    LIST_OPTIONS,
     PutOptions,
     ReadOptions,
+    checked_key,
     decoded,
     failure,
     fetch_entry,
-    key_text,
     put_value,
     succeed,
     value_stream,
@@ -34,52 +37,78 @@ from .kv_requests import (
 __all__ = ["KvNamespace"]
 
 
+def _parameter(method: str, number: int, kind: Convertible = TEXT) -> Parameter:
+    return Parameter("KvNamespace", method, number, kind)
+
+
+# Arrays of keys go another way before these are read; what they are called shows when there is no argument.
+_GET_KEY: Final = _parameter("get", 1, Type("string or Array", TEXT.convert))
+_GET_WITH_METADATA_KEY: Final = _parameter(
+    "getWithMetadata", 1, Type("Array or string", TEXT.convert)
+)
+_PUT_KEY: Final = _parameter("put", 1)
+_PUT_VALUE: Final = _parameter("put", 2, Type("string or Object", TEXT.convert))
+_DELETE_KEY: Final = _parameter("delete", 1)
+_LIST_OPTIONS: Final = _parameter("list", 1, LIST_OPTIONS)
+
+
 class KvNamespace(JsInstance, js_name="KvNamespace"):
     """The binding. Every method gives a promise, and what is wrong with its arguments rejects it."""
+
+    #: What a structured clone is refused with.
+    _no_clone = "A KV namespace binding cannot be serialized."
 
     def __init__(self, owner: KVNamespace) -> None:
         self._owner = owner
 
-    def get(self, key: Any = None, options: Any = None, *_: Any, **named: Any) -> JsPromise:
+    def get(self, key: Any = MISSING, options: Any = None, /, *_: Any, **named: Any) -> JsPromise:
         """The value, null when there is none; for an array of keys a map."""
-        options = named if options is None else options
+        options = options_or_keywords(options, named)
         if isinstance(key, JsArray | list | tuple):
             return start(_get_many(self._owner, key, options, with_metadata=False))
         return start(_get(self._owner, key, options))
 
     def getWithMetadata(
-        self, key: Any = None, options: Any = None, *_: Any, **named: Any
+        self, key: Any = MISSING, options: Any = None, /, *_: Any, **named: Any
     ) -> JsPromise:
         """``{value, metadata, cacheStatus}``; for an array of keys a map of ``{value, metadata}``."""
-        options = named if options is None else options
+        options = options_or_keywords(options, named)
         if isinstance(key, JsArray | list | tuple):
             return start(_get_many(self._owner, key, options, with_metadata=True))
         return start(_get_with_metadata(self._owner, key, options))
 
     def put(
-        self, key: Any = None, value: Any = None, options: Any = None, *_: Any, **named: Any
+        self,
+        key: Any = MISSING,
+        value: Any = MISSING,
+        options: Any = None,
+        /,
+        *_: Any,
+        **named: Any,
     ) -> JsPromise:
         """Set value, expiry and metadata together."""
-        return start(_put(self._owner, key, value, named if options is None else options))
+        return start(_put(self._owner, key, value, options_or_keywords(options, named)))
 
-    def list(self, options: Any = None, *_: Any, **named: Any) -> JsPromise:
+    def list(self, options: Any = None, /, *_: Any, **named: Any) -> JsPromise:
         """``{keys, list_complete, cursor, cacheStatus}``."""
-        return start(_list(self._owner, named if options is None else options))
+        return start(_list(self._owner, options_or_keywords(options, named)))
 
-    def delete(self, key: Any = None, *_: Any) -> JsPromise:
+    def delete(self, key: Any = MISSING, /, *_: Any) -> JsPromise:
         """Remove a key, whether or not it is there."""
         return start(_delete(self._owner, key))
 
 
 async def _get(owner: KVNamespace, key: Any, options: Any) -> Any:
+    name = _GET_KEY.read(key)
     wanted = ReadOptions.read(options)
-    entry = await fetch_entry(owner, key, wanted)
+    entry = await fetch_entry(owner, name, wanted)
     return jsnull if entry is None else await _value(entry, wanted)
 
 
 async def _get_with_metadata(owner: KVNamespace, key: Any, options: Any) -> JsObject:
+    name = _GET_WITH_METADATA_KEY.read(key)
     wanted = ReadOptions.read(options)
-    entry = await fetch_entry(owner, key, wanted)
+    entry = await fetch_entry(owner, name, wanted)
     return JsObject.adopt(
         {
             "value": null() if entry is None else await _value(entry, wanted),
@@ -137,23 +166,23 @@ async def _bulk_value(entry: KVEntry, wanted: ReadOptions) -> Any:
 
 
 async def _put(owner: KVNamespace, key: Any, value: Any, options: Any) -> None:
-    await put_value(owner, key, value, PutOptions.read(options))
+    name = _PUT_KEY.read(key)
+    if value is MISSING:
+        raise _PUT_VALUE.refusal()
+    await put_value(owner, name, value, PutOptions.read(options))
 
 
 async def _delete(owner: KVNamespace, key: Any) -> None:
-    await succeed("DELETE", owner.delete(key_text(key)))
+    await succeed("DELETE", owner.delete(checked_key(_DELETE_KEY.read(key))))
 
 
 async def _list(owner: KVNamespace, options: Any) -> JsObject:
-    limit, prefix, cursor = (
-        None if is_nullish(options) else get_property(options, name)
-        for name in ("limit", "prefix", "cursor")
-    )
-    count = 0 if is_nullish(limit) else integer(limit)
+    fields = _LIST_OPTIONS.read(options)
+    count = fields.get("limit", 0)
     request = owner.list(
-        "" if is_nullish(prefix) else scalar_text(prefix),
+        fields.get("prefix") or "",
         count if count > 0 else MAX_LIST_KEYS,
-        None if is_nullish(cursor) else text(cursor),
+        fields.get("cursor"),
     )
     page = await succeed("GET", request)
     listed = {

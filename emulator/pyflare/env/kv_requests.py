@@ -9,22 +9,25 @@ from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar
 
-from pyflare.js.body import decode_text
 from pyflare.js.buffer import as_bytes
 from pyflare.js.error import Error, JsException, TypeError_
 from pyflare.js.json import JSON
 from pyflare.js.readable import ReadableStream
-from pyflare.js.value import JsProxy, get_property, is_nullish
-from pyflare.js.webidl import encode_text, integer, scalar_text, text
+from pyflare.js.value import JsProxy, is_nullish
+from pyflare.js.webidl import encode_text, text
 from pyflare_bindings.kv import KVEntry, KVError, KVNamespace
 from pyflare_bindings.storage.errors import ClosedError, StateError
 from pyflare_bindings.storage.row_file import OverloadedError
 
+from .conversion import INTEGER, TEXT, Parameter, Struct, Type, nullable, one_of
+from .streams import check_unread
+
 __all__ = [
+    "LIST_OPTIONS",
     "PutOptions",
     "ReadOptions",
+    "checked_key",
     "fetch_entry",
-    "key_text",
     "put_value",
     "succeed",
     "value_stream",
@@ -38,6 +41,17 @@ _WRONG_TYPE: Final = (
 )
 _WRONG_VALUE: Final = (
     "KV put() accepts only strings, ArrayBuffers, ArrayBufferViews, and ReadableStreams as values."
+)
+_READ_OPTIONS: Final = one_of(Struct("GetOptions", {"type": TEXT, "cacheTtl": INTEGER}), TEXT)
+_METADATA: Final = nullable(Type("Value", lambda given: given))
+_PUT_OPTIONS: Final = Parameter(
+    "KvNamespace",
+    "put",
+    3,
+    Struct("PutOptions", {"expiration": INTEGER, "expirationTtl": INTEGER, "metadata": _METADATA}),
+)
+LIST_OPTIONS: Final = Struct(
+    "ListOptions", {"limit": INTEGER, "prefix": nullable(TEXT), "cursor": nullable(TEXT)}
 )
 TYPES: Final = frozenset({"text", "json", "arrayBuffer", "stream"})
 
@@ -60,9 +74,8 @@ def failure(operation: Operation, status: int, cause: object) -> Error:
     return Error(f"KV {operation} failed: {status} {cause}")
 
 
-def key_text(key: Any) -> str:
-    """A key argument. Raises TypeError for the names that are refused before any request."""
-    name = key if type(key) is str and key.isascii() else scalar_text(key)
+def checked_key(name: str) -> str:
+    """A key. Raises TypeError for the names that are refused before any request."""
     if name == "":
         raise TypeError_("Key name cannot be empty.")
     if name == "." or name == "..":
@@ -80,15 +93,12 @@ class ReadOptions:
     @classmethod
     def read(cls, options: Any) -> ReadOptions:
         """From a type name or an object with ``type`` and ``cacheTtl``."""
-        if is_nullish(options):
+        if is_nullish(options) or options == {}:
             return cls()
-        if isinstance(options, str):
-            return cls(options)
-        type_, cache_ttl = get_property(options, "type"), get_property(options, "cacheTtl")
-        return cls(
-            "text" if is_nullish(type_) else text(type_),
-            None if is_nullish(cache_ttl) else integer(cache_ttl),
-        )
+        given = options if type(options) is str else _READ_OPTIONS.convert(options)
+        if isinstance(given, str):
+            return cls(given)
+        return cls(given.get("type", "text"), given.get("cacheTtl"))
 
     async def bytes_of(self, entry: KVEntry, operation: Operation = "GET") -> bytes:
         """The whole value. Raises TypeError for a type that does not exist."""
@@ -100,9 +110,9 @@ class ReadOptions:
         return await succeed(operation, entry.read())
 
 
-async def fetch_entry(owner: KVNamespace, key: Any, options: ReadOptions) -> KVEntry | None:
+async def fetch_entry(owner: KVNamespace, name: str, options: ReadOptions) -> KVEntry | None:
     """Look a key up for ``get`` and ``getWithMetadata``."""
-    return await succeed("GET", owner.get(key_text(key), options.cache_ttl))
+    return await succeed("GET", owner.get(checked_key(name), options.cache_ttl))
 
 
 def value_stream(entry: KVEntry) -> ReadableStream:
@@ -146,22 +156,22 @@ class PutOptions:
     @classmethod
     def read(cls, options: Any) -> PutOptions:
         """From an object. Raises what ``JSON.stringify`` raises for the metadata."""
-        if is_nullish(options):
+        if is_nullish(options) or options == {}:
             return cls()
-        expiration = get_property(options, "expiration")
-        expiration_ttl = get_property(options, "expirationTtl")
-        metadata = get_property(options, "metadata")
+        given = _PUT_OPTIONS.read(options)
+        metadata = given.get("metadata")
         return cls(
-            None if is_nullish(expiration) else integer(expiration),
-            None if is_nullish(expiration_ttl) else integer(expiration_ttl),
-            None if is_nullish(metadata) else JSON.stringify(metadata),
+            given.get("expiration"),
+            given.get("expirationTtl"),
+            None if metadata is None else JSON.stringify(metadata),
         )
 
 
-async def put_value(owner: KVNamespace, key: Any, value: Any, options: PutOptions) -> None:
+async def put_value(owner: KVNamespace, key: str, value: Any, options: PutOptions) -> None:
     """``put`` with a value of any kind that JavaScript may pass."""
-    name = key_text(key)
+    name = checked_key(key)
     if isinstance(value, ReadableStream):
+        check_unread(value)
         await _put_stream(owner, name, value, options)
     else:
         await _put(owner, name, _bytes_of_value(value), None, options)
@@ -170,7 +180,7 @@ async def put_value(owner: KVNamespace, key: Any, value: Any, options: PutOption
 async def _put_stream(
     owner: KVNamespace, name: str, stream: ReadableStream, options: PutOptions
 ) -> None:
-    known = None if stream.locked else stream.unread_content()
+    known = stream.unread_content()
     if known is not None:
         # A body that lies in memory anyway.
         stream._disturbed = True
@@ -206,7 +216,8 @@ async def _put(
 def _bytes_of_value(value: Any) -> bytes:
     if type(value) is str:
         return encode_text(value)
-    data = as_bytes(value)
+    # Python's own buffers are proxies to JavaScript, and no values, unless `to_js` has converted them.
+    data = as_bytes(value) if isinstance(value, JsProxy) else None
     if data is not None:
         return bytes(data)
     if isinstance(value, JsProxy) or not (
@@ -217,6 +228,9 @@ def _bytes_of_value(value: Any) -> bytes:
 
 
 def decoded(data: bytes, type_: str) -> Any:
-    """A value as ``text`` or ``json``. Raises SyntaxError for a value that is no JSON."""
-    string = decode_text(data)
+    """A value as ``text`` or ``json``. Raises SyntaxError for a value that is no JSON.
+
+    A byte order mark stays, at every compatibility date.
+    """
+    string = str(data, "utf-8", "replace")
     return JSON.parse(string) if type_ == "json" else string

@@ -7,25 +7,67 @@ Source: https://developers.cloudflare.com/queues/configuration/javascript-apis/#
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from pyflare.js import semantics
 from pyflare.js.array import items_of
 from pyflare.js.date import Date
 from pyflare.js.departure import start
 from pyflare.js.error import Error, TypeError_
+from pyflare.js.options import options_or_keywords
 from pyflare.js.promise import JsPromise
 from pyflare.js.queue_bodies import content_type, detach, encode
-from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish
-from pyflare.js.webidl import integer
+from pyflare.js.value import JsInstance, JsObject, is_nullish
 from pyflare_bindings.queues import Outgoing, Queue, QueueError, QueueErrorCode, QueueMetrics
 from pyflare_bindings.storage.errors import ClosedError, StateError
 from pyflare_bindings.storage.row_file import OverloadedError
+
+from .conversion import INTEGER, MISMATCH, MISSING, TEXT, Parameter, Struct, Type, struct_object
 
 __all__ = ["WorkerQueue", "shown_metrics", "succeed"]
 
 T = TypeVar("T")
 Operation = Literal["send", "sendBatch", "metrics"]
+
+_MESSAGE: Final = Struct(
+    "MessageSendRequest",
+    {
+        "body": Type("any", lambda given: given),
+        "contentType": TEXT,
+        "delaySeconds": INTEGER,
+    },
+)
+
+
+def _messages(given: Any) -> Any:
+    if isinstance(given, str) or not hasattr(given, "__iter__"):
+        return MISMATCH
+    messages = []
+    for each in items_of(given):
+        if is_nullish(each):
+            raise TypeError_(
+                "Cannot initialize N7workerd3api11WorkerQueue18MessageSendRequestE with required "
+                "members from an undefined or null value."
+            )
+        fields = _MESSAGE.convert(each)
+        if fields is MISMATCH:
+            raise TypeError_(
+                f"Incorrect type: the provided value is not of type '{_MESSAGE.name}'."
+            )
+        messages.append(fields)
+    return messages
+
+
+_SEND_OPTIONS: Final = Parameter(
+    "WorkerQueue",
+    "send",
+    2,
+    Struct("SendOptions", {"contentType": TEXT, "delaySeconds": INTEGER}),
+)
+_MESSAGES: Final = Parameter("WorkerQueue", "sendBatch", 1, Type("Sequence", _messages))
+_BATCH_OPTIONS: Final = Parameter(
+    "WorkerQueue", "sendBatch", 2, Struct("SendBatchOptions", {"delaySeconds": INTEGER})
+)
 
 
 class WorkerQueue(JsInstance, js_name="WorkerQueue"):
@@ -42,13 +84,13 @@ class WorkerQueue(JsInstance, js_name="WorkerQueue"):
 
     def send(self, body: Any = None, options: Any = None, *_: Any, **named: Any) -> JsPromise:
         """Send one message. Options: ``contentType``, ``delaySeconds``."""
-        return start(_send(self._owner, body, named if options is None else options))
+        return start(_send(self._owner, body, options_or_keywords(options, named)))
 
     def sendBatch(
-        self, messages: Any = None, options: Any = None, *_: Any, **named: Any
+        self, messages: Any = MISSING, options: Any = None, *_: Any, **named: Any
     ) -> JsPromise:
         """Send up to 100 messages ``{body, contentType, delaySeconds}``. Option: ``delaySeconds`` for all."""
-        return start(_send_batch(self._owner, messages, named if options is None else options))
+        return start(_send_batch(self._owner, messages, options_or_keywords(options, named)))
 
     def metrics(self, *_: Any) -> JsPromise:
         """``{backlogCount, backlogBytes, oldestMessageTimestamp}``."""
@@ -56,43 +98,42 @@ class WorkerQueue(JsInstance, js_name="WorkerQueue"):
 
 
 async def _send(owner: Queue, body: Any, options: Any) -> JsObject:
-    message = _outgoing(body, options, 0)
-    if message.content_type == "bytes":
+    fields = _SEND_OPTIONS.read(options)
+    if body is None:
+        raise TypeError_("Message body cannot be undefined")
+    given = fields.get("contentType")
+    kind = _default_type() if given is None else content_type(given)
+    message = Outgoing(encode(body, kind), kind, fields.get("delaySeconds", 0))
+    if kind == "bytes":
         detach(body)
     return _sent(await succeed("send", owner.send(message)))
 
 
 async def _send_batch(owner: Queue, messages: Any, options: Any) -> JsObject:
-    delay = _delay(options, 0)
-    outgoing = [_outgoing(get_property(each, "body"), each, delay) for each in _items(messages)]
-    if not outgoing:
+    given = _MESSAGES.read(messages)
+    delay = _BATCH_OPTIONS.read(options).get("delaySeconds", 0)
+    if not given:
         raise TypeError_("sendBatch() requires at least one message")
+    outgoing = [_outgoing(fields, delay) for fields in given]
     return _sent(await succeed("sendBatch", owner.send_batch(outgoing)))
+
+
+def _outgoing(fields: dict[str, Any], delay: int) -> Outgoing:
+    kind = fields.get("contentType")
+    if kind is None:
+        kind = _default_type()
+    elif content_type(kind) != kind:
+        # `send` takes a type in capitals, a batch does not.
+        raise TypeError_(f"Unsupported queue message content type: {kind}")
+    return Outgoing(encode(fields.get("body"), kind), kind, fields.get("delaySeconds", delay))
+
+
+def _default_type() -> str:
+    return "v8" if semantics.current().v8_queue_bodies else "json"
 
 
 async def _metrics(owner: Queue) -> JsObject:
     return shown_metrics(await succeed("metrics", owner.metrics()))
-
-
-def _items(messages: Any) -> list[Any]:
-    if isinstance(messages, str) or not hasattr(messages, "__iter__"):
-        raise TypeError_(
-            "Failed to execute 'sendBatch' on 'WorkerQueue': parameter 1 is not of type 'Array'."
-        )
-    return list(items_of(messages))
-
-
-def _outgoing(body: Any, options: Any, delay: int) -> Outgoing:
-    given = None if is_nullish(options) else get_property(options, "contentType")
-    if is_nullish(given):
-        given = "v8" if semantics.current().v8_queue_bodies else "json"
-    kind = content_type(given)
-    return Outgoing(encode(body, kind), kind, _delay(options, delay))
-
-
-def _delay(options: Any, default: int) -> int:
-    given = None if is_nullish(options) else get_property(options, "delaySeconds")
-    return default if is_nullish(given) else integer(given)
 
 
 def _sent(metrics: QueueMetrics) -> JsObject:
@@ -101,13 +142,14 @@ def _sent(metrics: QueueMetrics) -> JsObject:
 
 def shown_metrics(metrics: QueueMetrics) -> JsObject:
     """Metrics as a worker sees them."""
-    shown: dict[str, Any] = {
-        "backlogCount": metrics.backlog_count,
-        "backlogBytes": metrics.backlog_bytes,
-    }
-    if metrics.oldest_at is not None:
-        shown["oldestMessageTimestamp"] = Date.from_milliseconds(metrics.oldest_at)
-    return JsObject.adopt(shown)
+    oldest = metrics.oldest_at
+    return struct_object(
+        {
+            "backlogCount": metrics.backlog_count,
+            "backlogBytes": metrics.backlog_bytes,
+            "oldestMessageTimestamp": None if oldest is None else Date.from_milliseconds(oldest),
+        }
+    )
 
 
 async def succeed(operation: Operation, request: Awaitable[T]) -> T:

@@ -103,6 +103,8 @@ async def _answer(begun: Any) -> JsDict:
     if metrics.oldest_at is not None:
         # Naive and in local time, as the SDK gives a Date.
         shown["oldestMessageTimestamp"] = datetime.fromtimestamp(metrics.oldest_at / 1000)
+    elif not semantics.current().unset_fields_are_absent:
+        shown["oldestMessageTimestamp"] = None
     return JsDict(metadata=JsDict(metrics=shown))
 
 

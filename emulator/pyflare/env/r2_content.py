@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Final
 
 from pyflare.js.body import Body
 from pyflare.js.buffer import as_bytes
@@ -11,14 +11,16 @@ from pyflare.js.error import TypeError_
 from pyflare.js.headers import Headers
 from pyflare.js.readable import ReadableStream
 from pyflare.js.readers import ByteIterator
-from pyflare.js.value import is_nullish, js_class_name
+from pyflare.js.value import JsProxy, is_nullish, js_class_name
 from pyflare.js.webidl import encode_text
 from pyflare_bindings.r2.bodies import Body as OwnerBody
 from pyflare_bindings.storage.errors import ClosedError, StateError
 
+from .conversion import MISMATCH, Type
 from .r2_errors import storage_failure
+from .streams import check_unread
 
-__all__ = ["GivenContent", "ObjectContent", "wrong_value"]
+__all__ = ["CONTENT", "PART_CONTENT", "GivenContent", "ObjectContent"]
 
 _UNKNOWN_LENGTH = (
     "Provided readable stream must have a known length (request/response body or readable half of "
@@ -28,34 +30,48 @@ _UNKNOWN_LENGTH = (
 _WHOLE_BYTES = 1024 * 1024
 
 
-def wrong_value(method: str, interface: str) -> TypeError_:
-    """The error for a value that is no content."""
-    return TypeError_(
-        f"Failed to execute '{method}' on '{interface}': parameter 2 is not of type "
-        "'JsReadableStream or ArrayBuffer or ArrayBufferView or string or Blob'."
-    )
+def _content_kind(value: Any) -> Any:
+    if isinstance(value, str | ReadableStream) or is_nullish(value):
+        return value
+    # Python's own buffers are proxies to JavaScript, and no content, unless `to_js` has converted them.
+    if isinstance(value, JsProxy) and (
+        as_bytes(value) is not None or js_class_name(value) in ("Blob", "File")
+    ):
+        return value
+    return MISMATCH
+
+
+_KINDS: Final = "JsReadableStream or ArrayBuffer or ArrayBufferView or string or Blob"
+
+#: The value of ``put``: content, or null and undefined for no bytes.
+CONTENT: Final = Type(_KINDS, _content_kind)
+#: The value of ``uploadPart``, which has to be content.
+PART_CONTENT: Final = Type(
+    _KINDS, lambda value: MISMATCH if is_nullish(value) else _content_kind(value)
+)
 
 
 class GivenContent:
-    """A worker's value: ``content`` for the owner and its ``length`` in bytes.
+    """A worker's value of a right type: ``content`` for the owner and its ``length`` in bytes.
 
-    Raises: TypeError for what is no content, for a stream that is in use, and for one of unknown length.
+    Raises: TypeError for a stream of unknown length, for one that is in use, and for a body that has been read.
     """
 
     __slots__ = ("_stream", "content", "length")
 
     content: bytes | _Chunks
 
-    def __init__(self, value: Any, refused: TypeError_) -> None:
+    def __init__(self, value: Any) -> None:
         self._stream: ByteIterator | None = None
         if isinstance(value, ReadableStream):
             if value.known_length is None:
                 raise TypeError_(_UNKNOWN_LENGTH)
+            check_unread(value)
             self.length = value.known_length
             self._stream = value.iterate_bytes()
             self.content = _Chunks(self._stream)
             return
-        self.content = _bytes_of(value, refused)
+        self.content = _bytes_of(value)
         self.length = len(self.content)
 
     async def close(self) -> None:
@@ -64,15 +80,13 @@ class GivenContent:
             await self._stream.aclose()
 
 
-def _bytes_of(value: Any, refused: TypeError_) -> bytes:
+def _bytes_of(value: Any) -> bytes:
     if is_nullish(value):
         return b""
     if isinstance(value, str):
         return encode_text(value)
     data = as_bytes(value)
     if data is None:
-        if js_class_name(value) not in ("Blob", "File"):
-            raise refused
         data = value._data
     # A copy, for the worker may change its buffer while the content is being stored.
     return data if type(data) is bytes else bytes(data)

@@ -17,6 +17,7 @@ from pyflare.js.promise import JsPromise
 from pyflare.js.value import JsInstance, JsObject
 from pyflare_bindings.r2 import HttpMetadata, R2Object, R2ObjectBody
 
+from .conversion import struct_object
 from .r2_content import ObjectContent
 
 __all__ = ["Checksums", "GetResult", "HeadResult", "show"]
@@ -69,9 +70,11 @@ class Checksums(JsInstance, js_name="Checksums"):
         return self._buffer("sha512")
 
     def toJSON(self, *_: Any) -> JsObject:
-        """The known hashes in lower-case hex."""
+        """The known hashes in lower-case hex, the others unset."""
         digests = self._digests
-        return JsObject.adopt({name: digests[name].hex() for name in _HASHES if name in digests})
+        return struct_object(
+            {name: digests[name].hex() if name in digests else None for name in _HASHES}
+        )
 
 
 class HeadResult(JsInstance, js_name="HeadResult"):
@@ -110,12 +113,12 @@ class HeadResult(JsInstance, js_name="HeadResult"):
         part = self._found.range
         if part is None:
             return None
-        return JsObject.adopt({"offset": part.offset, "length": part.length, "suffix": None})
+        return struct_object({"offset": part.offset, "length": part.length, "suffix": None})
 
     @cached_property
     def httpMetadata(self) -> Any:
         metadata = self._found.http_metadata
-        return None if metadata is None else JsObject.adopt(_shown(metadata))
+        return None if metadata is None else struct_object(_shown(metadata))
 
     @cached_property
     def customMetadata(self) -> Any:

@@ -10,20 +10,26 @@ from typing import Any, Final
 
 from pyflare.js.departure import start
 from pyflare.js.error import TypeError_
-from pyflare.js.number import to_string
+from pyflare.js.options import options_or_keywords
 from pyflare.js.promise import JsPromise
-from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish
-from pyflare.js.webidl import integer, text
+from pyflare.js.value import JsInstance, JsObject
 from pyflare_bindings.r2 import R2Bucket, UploadedPart
 
-from .r2_content import GivenContent, wrong_value
+from .conversion import INTEGER, MISSING, Parameter
+from .r2_content import PART_CONTENT, GivenContent
 from .r2_errors import succeed
 from .r2_objects import HeadResult
 from .r2_options import read_ssec_key
+from .r2_structs import UPLOAD_PART_OPTIONS, UPLOADED_PARTS
 
 __all__ = ["R2MultipartUpload"]
 
 _MOST_PARTS: Final = 10_000
+
+_PART_NUMBER: Final = Parameter("R2MultipartUpload", "uploadPart", 1, INTEGER)
+_PART_VALUE: Final = Parameter("R2MultipartUpload", "uploadPart", 2, PART_CONTENT)
+_PART_OPTIONS: Final = Parameter("R2MultipartUpload", "uploadPart", 3, UPLOAD_PART_OPTIONS)
+_PARTS: Final = Parameter("R2MultipartUpload", "complete", 1, UPLOADED_PARTS)
 
 
 class R2MultipartUpload(JsInstance, js_name="R2MultipartUpload"):
@@ -36,16 +42,17 @@ class R2MultipartUpload(JsInstance, js_name="R2MultipartUpload"):
 
     def uploadPart(
         self,
-        part_number: Any = None,
-        value: Any = None,
+        part_number: Any = MISSING,
+        value: Any = MISSING,
         options: Any = None,
+        /,
         *_: Any,
         **named: Any,
     ) -> JsPromise:
         """Store one part: ``{partNumber, etag}``."""
-        return start(_upload_part(self, part_number, value, named if options is None else options))
+        return start(_upload_part(self, part_number, value, options_or_keywords(options, named)))
 
-    def complete(self, parts: Any = None, *_: Any) -> JsPromise:
+    def complete(self, parts: Any = MISSING, /, *_: Any) -> JsPromise:
         """Make the parts an object."""
         return start(_complete(self, parts))
 
@@ -61,12 +68,12 @@ class R2MultipartUpload(JsInstance, js_name="R2MultipartUpload"):
 async def _upload_part(
     upload: R2MultipartUpload, part_number: Any, value: Any, options: Any
 ) -> JsObject:
-    number = _checked_number(part_number)
-    refused = wrong_value("uploadPart", "R2MultipartUpload")
-    if is_nullish(value):
-        raise refused
-    ssec_key = read_ssec_key(options)
-    given = GivenContent(value, refused)
+    number = _PART_NUMBER.read(part_number)
+    _PART_VALUE.read(value)
+    fields = _PART_OPTIONS.read(options)
+    _check_number(number)
+    ssec_key = read_ssec_key(fields)
+    given = GivenContent(value)
     try:
         request = upload._owner.uploads.upload_part(
             upload.key,
@@ -83,17 +90,9 @@ async def _upload_part(
 
 
 async def _complete(upload: R2MultipartUpload, parts: Any) -> Any:
-    if is_nullish(parts) or isinstance(parts, str) or not hasattr(parts, "__iter__"):
-        raise TypeError_(
-            "Failed to execute 'complete' on 'R2MultipartUpload': "
-            "parameter 1 is not of type 'Array'."
-        )
-    named = [
-        UploadedPart(
-            _checked_number(get_property(part, "partNumber")), text(get_property(part, "etag"))
-        )
-        for part in parts
-    ]
+    named = [UploadedPart(part["partNumber"], part["etag"]) for part in _PARTS.read(parts)]
+    for part in named:
+        _check_number(part.part_number)
     request = upload._owner.uploads.complete(upload.key, upload.uploadId, named)
     return HeadResult._make(await succeed("completeMultipartUpload", request))
 
@@ -103,11 +102,8 @@ async def _abort(upload: R2MultipartUpload) -> None:
     await succeed("abortMultipartUpload", request)
 
 
-def _checked_number(value: Any) -> int:
-    number = integer(value)
+def _check_number(number: int) -> None:
     if not 1 <= number <= _MOST_PARTS:
         raise TypeError_(
-            f"Part number must be between 1 and {_MOST_PARTS} (inclusive). "
-            f"Actual value was: {to_string(number)}"
+            f"Part number must be between 1 and {_MOST_PARTS} (inclusive). Actual value was: {number}"
         )
-    return number

@@ -20,6 +20,7 @@ from pyflare.js.error import JsException
 from pyflare.js.fetcher import Channel, Fetcher
 from pyflare.js.from_python import to_js
 from pyflare.js.rpc.python_values import arguments_to_wire, wire_to_python
+from pyflare.js.semantics import current as semantics
 from pyflare.js.value import JsObject
 from pyflare.pyodide.http import AbortError, FetchResponse
 
@@ -61,7 +62,13 @@ class ServiceWrapper(_FetcherWrapper):  # type: ignore[misc]
 
     def __getattr__(self, name: str) -> Any:
         binding = self._binding
-        if name[:1] == "_" or hasattr(type(binding), name) or name in binding.__dict__:
+        if (
+            name[:1] == "_"
+            or name == "then"
+            or semantics().fetchers_are_old
+            or hasattr(type(binding), name)
+            or name in binding.__dict__
+        ):
             result = self._getattr_helper(name)
         else:
             result = self._method(binding._channel, binding._line, (name,))

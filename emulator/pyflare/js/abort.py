@@ -22,8 +22,13 @@ __all__ = ["AbortController", "AbortSignal"]
 class AbortSignal(EventTarget, js_name="AbortSignal"):
     """Tells an operation to stop: ``aborted``, ``reason``, an ``abort`` event. Made by its statics or a controller."""
 
+    _no_clone = "AbortSignal serialization is not enabled."
+    _python_names = frozenset({"is_the_clients"})
+
     aborted: bool = False
     reason: Any = None
+    #: Whether it is the one of a request that a worker was sent, which does not go on with the request.
+    is_the_clients: bool = False
     onabort: Any = None
     _callbacks: list[Callable[[], None]]
 

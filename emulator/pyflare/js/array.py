@@ -17,7 +17,7 @@ from .array_methods import ArrayMethods
 from .equality import strictly_equal
 from .error import RangeError, TypeError_
 from .number import to_index, to_integer, to_string
-from .value import JsClass, JsObject, get_property, is_nullish
+from .value import JsClass, JsObject, get_property, is_nullish, iterable
 
 __all__ = ["JsArray", "items_of"]
 
@@ -265,10 +265,8 @@ def items_of(source: Any) -> list[Any]:
     """The elements of an iterable or array-like argument. Raises: TypeError for undefined and null."""
     if is_nullish(source):
         raise TypeError_(f"{to_string(source)} is not iterable")
-    if getattr(type(source), "_tag", None) == "Map":
-        return list(source.entries())
     try:
-        return list(source)
+        return list(iterable(source))
     except TypeError:
         length = get_property(source, "length")
         if length is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final, Protocol, TypeAlias
 
+from . import semantics
 from .buffer import ArrayBuffer, Uint8Array, as_bytes
 from .byte_sources import ContentSource
 from .error import TypeError_
@@ -48,9 +49,14 @@ class BodySource(Protocol):
 
 
 def decode_text(data: bytes | memoryview) -> str:
-    """UTF-8 as bodies are decoded: a leading byte order mark is dropped, bad sequences become U+FFFD."""
+    """UTF-8 as bodies are decoded: bad sequences become U+FFFD.
+
+    A leading byte order mark is dropped, at the newer compatibility dates.
+    """
     string = str(data, "utf-8", "replace")
-    return string[1:] if string[:1] == "\ufeff" else string
+    if string[:1] == "\ufeff" and not semantics.current().keeps_byte_order_mark:
+        return string[1:]
+    return string
 
 
 def extract(init: Any) -> tuple[Content | ReadableStream, str | None]:

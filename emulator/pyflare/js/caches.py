@@ -19,6 +19,7 @@ from .webidl import encode_text, text
 __all__ = ["Cache", "CacheOpener", "CacheStorage", "cache_opener", "caches"]
 
 _NAME_LIMIT: Final = 1024
+_MISSING: Final = object()
 
 
 class Cache(JsInstance, js_name="Cache"):
@@ -38,12 +39,38 @@ class CacheStorage(JsInstance, js_name="CacheStorage"):
     def default(self) -> Cache:
         return _opener()(None)
 
-    def open(self, name: Any = None, *_: Any) -> JsPromise:
-        """A promise of a cache of its own for each name. Rejects: TypeError for a name of 1024 bytes or more."""
+    def open(self, name: Any = _MISSING, *_: Any) -> JsPromise:
+        """A promise of a cache of its own for each name.
+
+        Rejects: TypeError without a name, and for one of 1024 bytes or more.
+        """
+        if name is _MISSING:
+            return rejected(
+                TypeError_(
+                    "Failed to execute 'open' on 'CacheStorage': parameter 1 is not of type 'string'."
+                )
+            )
         title = text(name)
         if len(encode_text(title)) >= _NAME_LIMIT:
             return rejected(TypeError_("Cache name is too long."))
         return resolved(_opener()(title))
+
+    def match(self, *_: Any) -> Any:
+        """Not implemented on the platform, nor are ``has``, ``delete`` and ``keys``."""
+        raise _unimplemented("match")
+
+    def has(self, *_: Any) -> Any:
+        raise _unimplemented("has")
+
+    def delete(self, *_: Any) -> Any:
+        raise _unimplemented("delete")
+
+    def keys(self, *_: Any) -> Any:
+        raise _unimplemented("keys")
+
+
+def _unimplemented(method: str) -> Error:
+    return Error(f"Failed to execute '{method}' on 'CacheStorage': the method is not implemented.")
 
 
 def _opener() -> CacheOpener:

@@ -18,7 +18,7 @@ from .error import TypeError_
 from .iterator import JsIterator
 from .live_walk import Walks
 from .number import to_string
-from .value import JsClass, JsNull, JsProxy, is_nullish, with_indices_first
+from .value import JsClass, JsNull, JsProxy, is_nullish, iterable, with_indices_first
 
 __all__ = ["JsMap", "JsSet", "LiteralMap"]
 
@@ -80,6 +80,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
     _python_names = frozenset({"empty", "pop", "popitem", "setdefault", "update"})
 
     _tag = "Map"
+    _iterates_entries = True
     _entries: dict[Any, Any]
     _walks: Walks | None
 
@@ -104,7 +105,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
         if isinstance(entries, JsMap):
             made._entries = dict(entries._entries)
         elif not is_nullish(entries):
-            for entry in entries:
+            for entry in iterable(entries):
                 key, value = _pair(entry)
                 made._entries[_stored(key)] = value
         return made
@@ -260,7 +261,7 @@ class JsSet(JsProxy, metaclass=JsClass, js_name="Set"):
 
     @classmethod
     def _construct(cls, items: Any = None, *_: Any) -> Any:
-        return cls.of_items(() if is_nullish(items) else items)
+        return cls.of_items(() if is_nullish(items) else iterable(items))
 
     @classmethod
     def _call(cls, *_: Any) -> Any:

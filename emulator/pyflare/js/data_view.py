@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .array_buffer import ArrayBuffer, JsBuffer
+from .bigint import bigint
 from .equality import to_boolean
 from .error import RangeError, TypeError_
 from .number import from_float, to_integer, to_string
@@ -33,11 +34,14 @@ __all__ = ["DataView"]
 
 
 def _getter(kind: type[TypedArray]) -> Callable[..., Any]:
+    arrive: Callable[[Any], Any]
+    arrive = bigint if kind in (BigInt64Array, BigUint64Array) else from_float
+
     def get(self: DataView, offset: Any = 0, little_endian: Any = None) -> Any:
         code = ("<" if to_boolean(little_endian) else ">") + kind._format
         at = self._at(offset, kind.BYTES_PER_ELEMENT)
         (value,) = struct.unpack_from(code, self._view(), at)
-        return from_float(value) if isinstance(value, float) else value
+        return arrive(value)
 
     return get
 

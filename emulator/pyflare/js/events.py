@@ -5,7 +5,6 @@ Source: https://dom.spec.whatwg.org/#events and workerd ``api/basics.c++``.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +33,8 @@ class Event(JsInstance, js_name="Event"):
         self.cancelable = bool(get_property(options, "cancelable"))
         self.composed = bool(get_property(options, "composed"))
         self.isTrusted = trusted
-        self.timeStamp = time.time() * 1000
+        #: Production tells no time here.
+        self.timeStamp = 0
         self.eventPhase = self.NONE
         self.target: Any = jsnull
         self.currentTarget: Any = jsnull

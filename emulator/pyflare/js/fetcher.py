@@ -9,8 +9,9 @@ Source: https://developers.cloudflare.com/workers/runtime-apis/rpc/ and workerd 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
+from . import semantics
 from .deferred import CallLine
 from .error import Error
 from .fetch_through import fetch_through
@@ -21,6 +22,8 @@ from .rpc.bodies import lend_body
 from .rpc.names import Stub
 
 __all__ = ["Channel", "Fetcher"]
+
+_SHORTCUTS: Final = frozenset({"delete", "get", "put"})
 
 
 class Channel(Protocol):
@@ -61,6 +64,26 @@ class Fetcher(Stub, js_name="Fetcher"):
     def connect(self, *_: Any, **__: Any) -> Any:
         """Refused: sockets are not emulated."""
         raise Error("connect() over a binding is not emulated.")
+
+    def __getattr__(self, name: str) -> Any:
+        rules = semantics.current()
+        if rules.fetchers_are_old and name[:2] != "__":
+            if rules.fetchers_have_shortcuts and name in _SHORTCUTS:
+                from .fetcher_shortcuts import shortcut
+
+                return shortcut(self, name)
+            if rules.fetchers_have_no_methods:
+                raise _without_methods(name)
+        return super().__getattr__(name)
+
+
+def _without_methods(name: str) -> AttributeError:
+    error = AttributeError(name)
+    error.add_note(
+        "Bindings and stubs have methods of the other side with a compatibility date of 2024-04-03 or later, or the "
+        'flag "rpc"; this Worker has neither.'
+    )
+    return error
 
 
 async def _raise(error: Exception) -> Any:

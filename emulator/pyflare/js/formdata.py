@@ -34,7 +34,10 @@ def _entry_value(name: str, value: Any, filename: Any) -> str | File:
 
 
 class FormData(JsInstance, js_name="FormData"):
-    """Names with values, in order: strings and files. Iterates as pairs."""
+    """Names with values, in order: strings and files. Iterates as pairs.
+
+    Subscripts are as those of ``Headers``.
+    """
 
     _entries: list[tuple[str, str | File]]
 
@@ -145,18 +148,15 @@ class FormData(JsInstance, js_name="FormData"):
         return self.has(name)
 
     def __getitem__(self, name: Any) -> Any:
-        value = self.get(name)
-        if is_nullish(value):
-            raise KeyError(name)
-        return value
+        return self.get(name)
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self.set(name, value)
 
     def __delitem__(self, name: Any) -> None:
-        if not self.has(name):
-            raise KeyError(name)
         self.delete(name)
+        # Pyodide takes what `delete` gives for whether the key was there, and here that is undefined.
+        raise KeyError(name)
 
 
 def _entry(part: Part) -> tuple[str, str | File]:

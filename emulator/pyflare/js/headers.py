@@ -57,7 +57,8 @@ def _name(name: Any) -> str:
 class Headers(JsInstance, js_name="Headers"):
     """``Headers.new(init)``; ``init`` is pairs, a dict, a plain object or other headers.
 
-    Subscripts read as ``get`` and write as ``set``; a missing name is a KeyError there and null from ``get``.
+    Subscripts read as ``get``, which gives null for a missing name, and write as ``set``. ``del`` deletes and raises
+    KeyError whatever there was; ``delete`` does not raise.
     """
 
     _python_names = frozenset({"copy", "empty", "lookup"})
@@ -254,18 +255,15 @@ class Headers(JsInstance, js_name="Headers"):
         return self.has(name)
 
     def __getitem__(self, name: Any) -> Any:
-        value = self.get(name)
-        if is_nullish(value):
-            raise KeyError(name)
-        return value
+        return self.get(name)
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self.set(name, value)
 
     def __delitem__(self, name: Any) -> None:
-        if not self.has(name):
-            raise KeyError(name)
         self.delete(name)
+        # Pyodide takes what `delete` gives for whether the key was there, and here that is undefined.
+        raise KeyError(name)
 
 
 def _first(pair: tuple[str, str]) -> str:

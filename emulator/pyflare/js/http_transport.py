@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
-from .error import Error, TypeError_
+from .connection_lost import connection_lost
+from .error import TypeError_
+from .httpx_loading import load_httpx
+from .nobody import NOBODY, as_nobody
 from .promise import as_error
 from .request import Request
 from .response import Response
+from .unlogged import keep_unlogged
 from .webidl import encode_text
 from .websocket_client import is_upgrade, open_websocket
 
@@ -22,8 +26,6 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["HttpTransport", "send_once"]
-
-T = TypeVar("T")
 
 _NO_WEBSOCKET: Final = (
     "What answers this Worker's requests in place of the network takes no WebSockets."
@@ -40,9 +42,6 @@ _NO_BODY: Final = frozenset((204, 304))
 
 #: Methods whose requests may be sent twice.
 _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-
-# httpx runs as nobody's code, so that a worker's own `anyio.py` is not imported by it.
-_NOBODY: Final = contextvars.Context()
 
 
 class HttpTransport:
@@ -66,9 +65,10 @@ class HttpTransport:
             if self._transport is not None:
                 raise TypeError_(_NO_WEBSOCKET)
             return await open_websocket(request)
-        return _response(await _as_nobody(self._send(request, contextvars.copy_context())), request)
+        return _response(await as_nobody(self._send(request, contextvars.copy_context())), request)
 
     async def _send(self, request: Request, context: contextvars.Context) -> httpx.Response:
+        await load_httpx()
         import httpx
 
         client = self._client
@@ -94,19 +94,19 @@ class HttpTransport:
         except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError) as failure:
             again = content is None and request.method in _REPEATABLE and not fresh
             if not again or self._transport is not None:
-                raise _lost(failure) from failure
+                raise connection_lost(_host(outgoing), failure) from None
         except httpx.HTTPError as failure:
-            raise _lost(failure) from failure
+            raise connection_lost(_host(outgoing), failure) from None
         try:
             return await _answered(client, outgoing)
         except httpx.HTTPError as failure:
-            raise _lost(failure) from failure
+            raise connection_lost(_host(outgoing), failure) from None
 
     async def aclose(self) -> None:
         """Close the connections; a later request opens new ones."""
         client, self._client = self._client, None
         if client is not None:
-            await _as_nobody(client.aclose())
+            await as_nobody(client.aclose())
 
 
 async def send_once(request: Request) -> Response:
@@ -126,12 +126,6 @@ async def send_once(request: Request) -> Response:
     return response
 
 
-async def _as_nobody(work: Coroutine[Any, Any, T]) -> T:
-    """Run from beginning to end in one Task, which httpx insists on and a promise's eager first step does not give."""
-    task = asyncio.get_running_loop().create_task(work, context=_NOBODY.copy())
-    return await task
-
-
 async def _answered(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
     """The head of the answer, and all of it where there is no body: nobody reads that."""
     answer = await client.send(request, stream=True)
@@ -145,6 +139,7 @@ def _new_client(transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient
 
     import httpx
 
+    keep_unlogged()
     return httpx.AsyncClient(
         timeout=None,
         follow_redirects=False,
@@ -219,6 +214,10 @@ def _response(answer: httpx.Response, request: Request) -> Response:
     )
 
 
+def _host(request: httpx.Request) -> str:
+    return request.url.netloc.decode("ascii")
+
+
 def _length(answer: httpx.Response) -> int | None:
     value = answer.headers.get("content-length", "")
     return int(value) if value.isdigit() else None
@@ -266,7 +265,7 @@ class _AnswerBody:
         if not self.closed and not self._loop.is_closed():
             # Any thread may collect garbage.
             self._loop.call_soon_threadsafe(
-                _abandon, self._answer, self.transport, context=_NOBODY.copy()
+                _abandon, self._answer, self.transport, context=NOBODY.copy()
             )
 
     def take_encoded(self) -> bool:
@@ -285,7 +284,7 @@ class _AnswerBody:
         if self._signal is not None and self._signal.aborted:
             await self._close()
             raise as_error(self._signal.reason)
-        self._reading = asyncio.get_running_loop().create_task(self._next(), context=_NOBODY.copy())
+        self._reading = asyncio.get_running_loop().create_task(self._next(), context=NOBODY.copy())
         try:
             chunk = await self._reading
         except asyncio.CancelledError:
@@ -315,7 +314,7 @@ class _AnswerBody:
                     return chunk
         except httpx.HTTPError as failure:
             await self._close()
-            raise _lost(failure) from failure
+            raise connection_lost(_host(self._answer.request), failure) from None
         return b""
 
     async def cancel(self, _reason: Any) -> None:
@@ -323,7 +322,7 @@ class _AnswerBody:
 
     async def _close(self) -> None:
         self.closed = True
-        await _as_nobody(self._answer.aclose())
+        await as_nobody(self._answer.aclose())
         if self.transport is not None:
             await self.transport.aclose()
 
@@ -343,10 +342,3 @@ def _abandon(answer: httpx.Response, transport: HttpTransport | None) -> None:
     task = asyncio.get_running_loop().create_task(close())
     _closing.add(task)
     task.add_done_callback(_closing.discard)
-
-
-def _lost(failure: Exception) -> Error:
-    error: Error = Error._make("Network connection lost.")
-    error.retryable = True  # type: ignore[attr-defined]
-    error.__cause__ = failure
-    return error

@@ -124,7 +124,7 @@ def _instance(value: Any, name: str, item: Any) -> str:
     if name == "URL":
         return f"URL {{ {_quoted(value.href)} }}"
     if name in ("Headers", "URLSearchParams", "FormData"):
-        pairs = (f"{item(key)} => {item(held)}" for key, held in value)
+        pairs = (f"{item(key)} => {item(held)}" for key, held in value.entries())
         return f"{name} " + _bracketed("{", pairs, "}")
     shown = _SHOWN.get(name, ())
     fields = (f"{member}: {item(getattr(value, member))}" for member in shown)

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from . import semantics
 from .array import JsArray
+from .bigint import is_bigint
 from .error import TypeError_
 from .number import Number, format_number, from_float, to_integer, to_number, to_string
 from .string import Boolean, String
@@ -212,7 +213,7 @@ class _Writer:
         if value is jsnull:
             return "null"
         if isinstance(value, int):
-            if not -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
+            if is_bigint(value):
                 raise TypeError_("Do not know how to serialize a BigInt")
             return str(int(value))
         if isinstance(value, float):

@@ -102,10 +102,10 @@ def to_string(value: Any) -> str:
 
 def to_number(value: Any) -> int | float:
     """``Number(value)``; NaN for what is not a number."""
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, int):
+    if type(value) is int:
         return value
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, float):
         return from_float(value)
     if value is None:

@@ -28,7 +28,7 @@ class ObjectStatics:
         """``Object.fromEntries``: from an iterable of pairs. Raises: TypeError for what is no pair."""
         properties = {}
         try:
-            for key, value in entries:
+            for key, value in model.iterable(entries):
                 properties[key if type(key) is str else model.property_key(key)] = value
         except (TypeError, ValueError):
             properties = dict(_entry(entry) for entry in _iterable(entries))

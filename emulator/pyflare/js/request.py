@@ -12,6 +12,7 @@ from .array import JsArray
 from .body import Body, BodySource
 from .error import TypeError_
 from .headers import HeaderPairs, Headers
+from .options import visible_items
 from .value import JsObject, JsProxy, get_property, is_nullish, jsnull
 from .webidl import scalar_text, text
 
@@ -100,7 +101,7 @@ class Request(Body, js_name="Request"):
         elif isinstance(init, JsObject):
             given = init.__dict__
         elif isinstance(init, dict):
-            given = init
+            given = visible_items(init)
         else:
             given = {name: get_property(init, name) for name in _MEMBERS}
         request._read_options(given, input if isinstance(input, Request) else None)
@@ -187,6 +188,7 @@ class Request(Body, js_name="Request"):
             from .abort import AbortSignal
 
             self._signal = AbortSignal.fresh()
+            self._signal.is_the_clients = True
             if self._disconnected:
                 self._signal.signal_abort(None)
         return self._signal

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from .body import Body, BodySource
 from .error import RangeError, TypeError_
 from .headers import HeaderPairs, Headers
+from .options import visible_items
 from .readers import ByteIterator
 from .status import NULL_BODY_STATUSES, REDIRECT_STATUSES, reason_phrase
 from .value import JsObject, get_property, is_nullish, jsnull
@@ -76,7 +77,7 @@ class Response(Body, js_name="Response"):
         if isinstance(init, JsObject):
             self._read_options(init.__dict__)
         elif isinstance(init, dict):
-            self._read_options(init)
+            self._read_options(visible_items(init))
         else:
             self._read_options({name: get_property(init, name) for name in _MEMBERS})
 

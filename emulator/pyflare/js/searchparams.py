@@ -1,18 +1,32 @@
 """``URLSearchParams``.
 
-Source: https://url.spec.whatwg.org/#interface-urlsearchparams
+To Python it is a mutable mapping, because it has ``get``, ``set``, ``size`` and is iterable: it iterates over its
+names, and Python's methods of the same name win over JavaScript's. What they do follows from how subscripts read and
+delete, which is not always what a dict does.
+
+Source: https://url.spec.whatwg.org/#interface-urlsearchparams and
+https://pyodide.org/en/stable/usage/api/python-api/ffi.html#pyodide.ffi.JsMutableMap
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    MutableMapping,
+    ValuesView,
+)
 from typing import Any
 
 from .array import JsArray
 from .callbacks import supervise
 from .iterator import JsIterator, iterate
 from .urlencoded import encode_pairs, parse_pairs
-from .value import JsInstance, is_nullish, jsnull
+from .value import JsInstance, jsnull
 from .webidl import null, pairs, scalar_text
 
 __all__ = ["URLSearchParams"]
@@ -22,6 +36,12 @@ _UNEQUAL = "Invalid URL search params sequence."
 
 class URLSearchParams(JsInstance, js_name="URLSearchParams"):
     """``URLSearchParams.new(init)``; ``init`` is a query string, pairs, a dict, an object or other parameters."""
+
+    _python_names = frozenset(
+        {"get", "items", "keys", "over", "pop", "popitem", "reload", "setdefault", "update"}
+        | {"clear", "values"}
+    )
+    _iterates_entries = True
 
     _pairs: list[tuple[str, str]]
     _changed: Callable[[str], None] | None = None
@@ -75,14 +95,6 @@ class URLSearchParams(JsInstance, js_name="URLSearchParams"):
         self._pairs[:] = [pair for pair in self._pairs if not matches(pair)]
         self._update()
 
-    def get(self, name: Any) -> Any:
-        """The first value of that name, null when there is none."""
-        key = scalar_text(name)
-        for held, value in self._pairs:
-            if held == key:
-                return value
-        return null()
-
     def getAll(self, name: Any) -> Any:
         key = scalar_text(name)
         return JsArray.adopt([value for held, value in self._pairs if held == key])
@@ -117,17 +129,8 @@ class URLSearchParams(JsInstance, js_name="URLSearchParams"):
             yield self._pairs[index]
             index += 1
 
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.entries())
-
     def entries(self) -> JsIterator:
         return iterate(JsArray.adopt(list(pair)) for pair in self._live())
-
-    def keys(self) -> JsIterator:
-        return iterate(name for name, _ in self._live())
-
-    def values(self) -> JsIterator:
-        return iterate(value for _, value in self._live())
 
     def forEach(self, callback: Callable[..., Any], this: Any = None) -> None:
         for name, value in self._live():
@@ -136,22 +139,70 @@ class URLSearchParams(JsInstance, js_name="URLSearchParams"):
     def toString(self) -> str:
         return encode_pairs(self._pairs)
 
+    # Python's mapping protocol.
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, _ in self._live())
+
     def __contains__(self, name: Any) -> bool:
         return self.has(name)
 
     def __getitem__(self, name: Any) -> Any:
-        value = self.get(name)
-        if is_nullish(value):
-            raise KeyError(name)
-        return value
+        key = scalar_text(name)
+        for held, value in self._pairs:
+            if held == key:
+                return value
+        return null()
 
     def __setitem__(self, name: Any, value: Any) -> None:
         self.set(name, value)
 
     def __delitem__(self, name: Any) -> None:
-        if not self.has(name):
-            raise KeyError(name)
         self.delete(name)
+        # Pyodide takes what `delete` gives for whether the key was there, and here that is undefined.
+        raise KeyError(name)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The first value of that name, else null: a subscript never fails, so that ``default`` is never given."""
+        return self[key]
+
+    def keys(self) -> KeysView[Any]:
+        return KeysView(_mapping(self))
+
+    def values(self) -> ValuesView[Any]:
+        """Of each name the first value, as often as the name is there."""
+        return ValuesView(_mapping(self))
+
+    def items(self) -> ItemsView[Any, Any]:
+        """Each name with its first value, as often as the name is there; ``entries`` has all values."""
+        return ItemsView(_mapping(self))
+
+    def pop(self, key: Any, default: Any = None) -> None:
+        """Deletes the name. Raises: KeyError, whatever there was, as ``del`` does."""
+        del self[key]
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Deletes the first name. Raises: KeyError, whatever there was."""
+        return MutableMapping.popitem(_mapping(self))
+
+    def clear(self) -> None:
+        """Deletes the first name; the KeyError of that ends it."""
+        MutableMapping.clear(_mapping(self))
+
+    def update(self, other: Mapping[Any, Any] | Iterable[Any] = (), /, **more: Any) -> None:
+        """Sets the values of a mapping or of pairs, then of the keywords."""
+        MutableMapping.update(_mapping(self), other, **more)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """The first value of that name or null: neither is missing, so that nothing is set."""
+        return self[key]
+
+
+MutableMapping.register(URLSearchParams)
+
+
+def _mapping(params: Any) -> MutableMapping[Any, Any]:
+    return params  # type: ignore[no-any-return]
 
 
 def _matcher(name: Any, value: Any) -> Callable[[tuple[str, str]], bool]:

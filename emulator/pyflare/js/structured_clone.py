@@ -29,6 +29,7 @@ from .symbol import Symbol
 from .typed_array import TypedArray
 from .value import (
     MAX_SAFE_INTEGER,
+    JsBigInt,
     JsClass,
     JsNull,
     JsObject,
@@ -202,7 +203,7 @@ def _primitive(value: str | int) -> str | int:
     """The value of a subclass's instance; a bigint keeps its own class."""
     if isinstance(value, str):
         return str.__str__(value)
-    return value if type(value).__module__.startswith("pyflare.") else int(value)
+    return value if type(value) is JsBigInt else int(value)
 
 
 def _error(value: JsException) -> JsException:
@@ -230,9 +231,11 @@ def refusal(value: Any) -> Exception:
         return data_clone_error(f"#<{name}>")
     if name == "PyProxy":
         return data_clone_error("#<Object>")
+    refused = (
+        f'Could not serialize object of type "{name}". This type does not support serialization.'
+    )
     return DOMException._make(  # type: ignore[no-any-return]
-        f'Could not serialize object of type "{name}". This type does not support serialization.',
-        "DataCloneError",
+        getattr(type(value), "_no_clone", refused), "DataCloneError"
     )
 
 

@@ -1,6 +1,6 @@
 """``js.Symbol`` and ``js.BigInt``.
 
-A bigint reaches Python as an ``int``, so ``BigInt(x)`` gives one.
+A bigint reaches Python as an ``int``, or one of a class of its own, so ``BigInt(x)`` gives one.
 
 Source: https://tc39.es/ecma262/#sec-symbol-objects and #sec-bigint-objects
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import weakref
 from typing import Any, ClassVar
 
+from .bigint import bigint
 from .error import RangeError, SyntaxError_, TypeError_
 from .number import WHITE_SPACE, to_number, to_string
 from .value import JsInstance, type_of
@@ -76,7 +77,7 @@ for _name in (
 
 
 class BigInt(JsInstance, js_name="BigInt"):
-    """``BigInt(value)`` gives the ``int``."""
+    """``BigInt(value)`` gives what Python has for a bigint."""
 
     @classmethod
     def _construct(cls, *_: Any) -> Any:
@@ -85,32 +86,36 @@ class BigInt(JsInstance, js_name="BigInt"):
     @classmethod
     def _call(cls, value: Any = None, *_: Any) -> Any:
         """Raises: RangeError for a fraction, SyntaxError for a text that is no integer, TypeError otherwise."""
-        if isinstance(value, int):
-            return int(value)
-        if isinstance(value, float):
-            if not value.is_integer():
-                raise RangeError(
-                    f"The number {to_string(value)} cannot be converted to a BigInt because it is not an integer"
-                )
-            return int(value)
-        if not isinstance(value, str):
-            if type_of(value) == "object" and isinstance(number := to_number(value), int):
-                return number
-            raise TypeError_(f"Cannot convert {to_string(value)} to a BigInt")
-        text = value.strip(WHITE_SPACE)
-        prefixed = text[:2].lower() in ("0x", "0o", "0b")
-        try:
-            if "_" in text or not text.isascii():
-                raise ValueError(text)
-            return int(text, 0) if prefixed else int(text or "0")
-        except ValueError:
-            raise SyntaxError_(f"Cannot convert {value} to a BigInt") from None
+        return bigint(_integer(value))
 
     @staticmethod
     def asIntN(bits: int, value: int) -> int:
-        wrapped = BigInt.asUintN(bits, value)
-        return wrapped - (1 << bits) if bits and wrapped >> (bits - 1) else wrapped
+        wrapped = value & ((1 << bits) - 1)
+        return bigint(wrapped - (1 << bits) if bits and wrapped >> (bits - 1) else wrapped)
 
     @staticmethod
     def asUintN(bits: int, value: int) -> int:
-        return value & ((1 << bits) - 1)
+        return bigint(value & ((1 << bits) - 1))
+
+
+def _integer(value: Any) -> int:
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise RangeError(
+                f"The number {to_string(value)} cannot be converted to a BigInt because it is not an integer"
+            )
+        return int(value)
+    if not isinstance(value, str):
+        if type_of(value) == "object" and isinstance(number := to_number(value), int):
+            return number
+        raise TypeError_(f"Cannot convert {to_string(value)} to a BigInt")
+    text = value.strip(WHITE_SPACE)
+    prefixed = text[:2].lower() in ("0x", "0o", "0b")
+    try:
+        if "_" in text or not text.isascii():
+            raise ValueError(text)
+        return int(text, 0) if prefixed else int(text or "0")
+    except ValueError:
+        raise SyntaxError_(f"Cannot convert {value} to a BigInt") from None

@@ -9,9 +9,11 @@ import math
 import struct
 from typing import Any, Final
 
+from . import semantics
 from .error import TypeError_
 from .number import from_float, to_integer, to_number, to_string
 from .typed_array import TypedArray
+from .value import JsBigInt
 
 __all__ = [
     "BigInt64Array",
@@ -69,6 +71,10 @@ class _BigIntArray(_IntegerArray, js_name="TypedArray"):
         if not isinstance(value, int):
             raise TypeError_(f"Cannot convert {to_string(value)} to a BigInt")
         return super()._coerce(value)
+
+    def _items(self) -> Any:
+        items = super()._items()
+        return list(map(JsBigInt, items)) if semantics.current().bigints_have_a_class else items
 
 
 class Int8Array(_IntegerArray):

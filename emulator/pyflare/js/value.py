@@ -25,6 +25,7 @@ from .calling import adapt
 from .object_statics import ObjectStatics
 
 __all__ = [
+    "JsBigInt",
     "JsClass",
     "JsInstance",
     "JsNull",
@@ -34,6 +35,7 @@ __all__ = [
     "get_property",
     "is_index",
     "is_nullish",
+    "iterable",
     "js_class_name",
     "jsnull",
     "object_tag",
@@ -307,6 +309,11 @@ def _arriving(number: float) -> int | float:
     return number
 
 
+def iterable(value: Any) -> Any:
+    """What JavaScript iterates over in a value: entries, where Python sees a mapping and iterates over its keys."""
+    return value.entries() if getattr(type(value), "_iterates_entries", False) else value
+
+
 def own_items(value: Any) -> Iterator[tuple[str, Any]]:
     """The own enumerable properties of any value, as ``Object.entries`` sees them."""
     if isinstance(value, JsObject):
@@ -365,7 +372,8 @@ def type_of(value: Any) -> str:
     if isinstance(value, bool):
         return "boolean"
     if isinstance(value, int):
-        return "number" if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER else "bigint"
+        small = type(value) is not JsBigInt and -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
+        return "number" if small else "bigint"
     if isinstance(value, float):
         return "number"
     if isinstance(value, str):
@@ -376,6 +384,10 @@ def type_of(value: Any) -> str:
 
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1
+
+
+class JsBigInt(int):
+    """A bigint in Python's hands: an ``int`` that stays a bigint whatever its size."""
 
 
 def js_class_name(value: Any) -> str | None:

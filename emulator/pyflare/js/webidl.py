@@ -14,7 +14,17 @@ from .error import TypeError_
 from .number import to_number, to_string
 from .value import JsObject, JsProxy, get_property, jsnull, own_items
 
-__all__ = ["encode_text", "function", "integer", "null", "pairs", "scalar_text", "text"]
+__all__ = [
+    "encode_text",
+    "function",
+    "integer",
+    "null",
+    "pairs",
+    "scalar_text",
+    "text",
+    "wrong_construction",
+    "wrong_type",
+]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -81,6 +91,8 @@ def pairs(value: Any, unequal: str) -> Iterator[tuple[Any, Any]]:
     """
     if isinstance(value, JsObject):
         yield from list(value.__dict__.items())
+    elif getattr(type(value), "_iterates_entries", False):
+        yield from list(value.entries())
     elif (items := getattr(value, "items", None)) is not None and callable(items):
         # Dictionaries, and Map, whose own iteration in Python gives keys only.
         yield from list(items())
@@ -97,3 +109,17 @@ def pairs(value: Any, unequal: str) -> Iterator[tuple[Any, Any]]:
         yield from own_items(value)
     else:
         raise TypeError_(unequal)
+
+
+def wrong_type(method: str, interface: str, position: int, wanted: str) -> TypeError_:
+    """The error of an argument that is missing or of a wrong type; ``position`` counts from 1."""
+    return TypeError_(
+        f"Failed to execute '{method}' on '{interface}': parameter {position} is not of type '{wanted}'."
+    )
+
+
+def wrong_construction(interface: str, position: int, wanted: str) -> TypeError_:
+    """The same for an argument of ``new``."""
+    return TypeError_(
+        f"Failed to construct '{interface}': constructor parameter {position} is not of type '{wanted}'."
+    )

@@ -17,7 +17,7 @@ from .departure import output_gate
 from .error import Error, TypeError_, python_error
 from .events import CloseEvent, ErrorEvent, Event, EventTarget, MessageEvent
 from .value import get_property
-from .webidl import null, scalar_text, text
+from .webidl import null, scalar_text, text, wrong_construction, wrong_type
 from .websocket_channel import ChannelEnd, Close, ConnectionLost, Item, Message, WorkerFailed
 from .websocket_close import close_frame
 from .websocket_keeping import keep_going
@@ -27,6 +27,7 @@ __all__ = ["NO_CLOSE_FRAME", "WebSocket"]
 
 _State: TypeAlias = Literal["connecting", "waiting", "accepted", "hibernatable", "released"]
 
+_MISSING: Final = object()
 _NOT_ACCEPTED: Final = (
     "You must call one of accept() or state.acceptWebSocket() on this WebSocket before sending "
     "messages."
@@ -86,8 +87,10 @@ class WebSocket(EventTarget, js_name="WebSocket"):
         self.record: Any = None
 
     @classmethod
-    def _construct(cls, url: Any = None, protocols: Any = None, *_: Any) -> Any:
-        """Raises: SyntaxError for an address or a subprotocol that cannot be used."""
+    def _construct(cls, url: Any = _MISSING, protocols: Any = None, *_: Any) -> Any:
+        """Raises: TypeError without an address, SyntaxError for one or for a subprotocol that cannot be used."""
+        if url is _MISSING:
+            raise wrong_construction("WebSocket", 1, "string")
         from .websocket_client import connect, connection_request
 
         address = scalar_text(url)
@@ -137,7 +140,8 @@ class WebSocket(EventTarget, js_name="WebSocket"):
     def accept(self, options: Any = None, **members: Any) -> None:
         """Begin to receive. Options: ``allowHalfOpen``, whether to leave the answer to a close frame to the worker.
 
-        Raises: TypeError for a socket that was made by its constructor or given away in a response.
+        Raises: TypeError for a socket that was made by its constructor or given away in a response, and for options
+        that are no object.
         """
         match self._state:
             case "connecting":
@@ -150,17 +154,22 @@ class WebSocket(EventTarget, js_name="WebSocket"):
                 raise TypeError_("Can't accept() WebSocket after enabling hibernation.")
             case "accepted":
                 return
+        if isinstance(options, str | int | float):
+            raise wrong_type("accept", "WebSocket", 1, "AcceptOptions")
         half_open = get_property(members if options is None else options, "allowHalfOpen")
         if half_open is not None:
             self._half_open = bool(half_open)
         self._scope = CallbackScope()
         self._listen()
 
-    def send(self, message: Any = None, *_: Any) -> None:
+    def send(self, message: Any = _MISSING, *_: Any) -> None:
         """Send text, or the bytes of a buffer; they are copied. Ignored when the other side is gone.
 
-        Raises: TypeError before ``accept()`` and after ``close()``, Error when far too much waits to be read.
+        Raises: TypeError before ``accept()``, after ``close()`` and without a message, Error when far too much waits to
+        be read.
         """
+        if message is _MISSING:
+            raise wrong_type("send", "WebSocket", 1, "ArrayBuffer or ArrayBufferView or string")
         if self._closed_here:
             raise TypeError_("Can't call WebSocket send() after close().")
         end = self._end
@@ -195,11 +204,13 @@ class WebSocket(EventTarget, js_name="WebSocket"):
         self._closed_here = True
         self._release_if_over()
 
-    def serializeAttachment(self, value: Any = None) -> None:
+    def serializeAttachment(self, value: Any = _MISSING) -> None:
         """Keep a copy of a value with the connection; it outlives the hibernation of a Durable Object.
 
-        Raises: DataCloneError for what cannot be copied, Error for more than 16 KiB.
+        Raises: TypeError without a value, DataCloneError for what cannot be copied, Error for more than 16 KiB.
         """
+        if value is _MISSING:
+            raise wrong_type("serializeAttachment", "WebSocket", 1, "Value")
         from .v8_format import serialize
 
         data = serialize(value)

@@ -5,12 +5,15 @@ Source: https://developers.cloudflare.com/durable-objects/api/state/#setwebsocke
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from .value import JsInstance
-from .webidl import scalar_text
+from .webidl import scalar_text, wrong_construction
 
 __all__ = ["WebSocketRequestResponsePair"]
+
+
+_MISSING: Final = object()
 
 
 class WebSocketRequestResponsePair(JsInstance, js_name="WebSocketRequestResponsePair"):
@@ -21,7 +24,11 @@ class WebSocketRequestResponsePair(JsInstance, js_name="WebSocketRequestResponse
         self._response = response
 
     @classmethod
-    def _construct(cls, request: Any = None, response: Any = None, *_: Any) -> Any:
+    def _construct(cls, request: Any = _MISSING, response: Any = _MISSING, *_: Any) -> Any:
+        """Raises: TypeError without both texts."""
+        for position, given in enumerate((request, response), 1):
+            if given is _MISSING:
+                raise wrong_construction("WebSocketRequestResponsePair", position, "string")
         return cls._make(scalar_text(request), scalar_text(response))
 
     @property

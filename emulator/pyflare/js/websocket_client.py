@@ -15,8 +15,13 @@ from .url import parse
 from .value import is_nullish
 from .webidl import text
 
-__all__ = ["connect", "connection_request", "is_upgrade", "open_websocket"]
+__all__ = ["NO_UPGRADE", "connect", "connection_request", "is_upgrade", "open_websocket"]
 
+#: What a worker is told that answers with a WebSocket where none was asked for.
+NO_UPGRADE: Final = (
+    "Worker tried to return a WebSocket in a response to a request which did not contain the header "
+    '"Upgrade: websocket".'
+)
 _WHAT: Final = "WebSocket Constructor: "
 #: A token of RFC 7230 as production reads it: visible characters without separators.
 _TOKEN: Final = re.compile(r"[!-~]+")

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from websockets.client import ClientProtocol
-from websockets.exceptions import WebSocketException
 from websockets.http11 import Response
 from websockets.uri import WebSocketURI
 
 from .byte_sources import ContentSource
-from .error import Error
+from .connection_lost import connection_lost
+from .httpx_loading import load_httpx
+from .nobody import as_nobody
+from .unlogged import NO_LOGGER
 from .websocket_wire import LARGEST_MESSAGE, PatientFraming, WebSocketWire
 
 if TYPE_CHECKING:
@@ -54,11 +56,12 @@ class _ClientFraming(PatientFraming, ClientProtocol):
 
 
 class _ClientWire(WebSocketWire):
-    """A connection whose first event is the server's answer."""
+    """A connection whose first event is the server's answer, or what there is instead."""
 
     def __init__(self, framing: _ClientFraming) -> None:
         super().__init__(framing)
-        self.answered: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self.answered: asyncio.Future[Response | Exception | None] = loop.create_future()
 
     def eof_received(self) -> bool:
         if not self.answered.done():
@@ -78,7 +81,7 @@ class _ClientWire(WebSocketWire):
 
     def connection_lost(self, error: Exception | None) -> None:
         if not self.answered.done():
-            self.answered.set_exception(_lost(error))
+            self.answered.set_result(error)
         super().connection_lost(error)
 
     def _take_answer(self) -> None:
@@ -88,7 +91,7 @@ class _ClientWire(WebSocketWire):
             self.answered.set_result(answer)
             return
         if failure is not None:
-            self.answered.set_exception(_lost(failure))
+            self.answered.set_result(failure)
 
 
 async def shake_hands(
@@ -107,13 +110,17 @@ async def shake_hands(
         WebSocketURI(secure, host, port, url.pathname, url.search.removeprefix("?")),
         subprotocols=_offered(headers),
         max_size=LARGEST_MESSAGE,
+        logger=NO_LOGGER,
     )
     try:
         _, wire = await asyncio.get_running_loop().create_connection(
-            lambda: _ClientWire(framing), host, port, ssl=_tls() if secure else None
+            lambda: _ClientWire(framing),
+            host,
+            port,
+            ssl=await as_nobody(_tls()) if secure else None,
         )
     except OSError as failure:
-        raise _lost(failure) from failure
+        raise connection_lost(url.host, failure) from None
     try:
         request = framing.connect()
         for name, value in headers:
@@ -122,6 +129,8 @@ async def shake_hands(
         framing.send_request(request)
         wire._flush()
         answer = await wire.answered
+        if not isinstance(answer, Response):
+            raise connection_lost(url.host, answer) from None
     except BaseException:
         wire.abort()
         raise
@@ -144,15 +153,8 @@ def _offered(headers: list[tuple[bytes, bytes]]) -> Any:
     return offered or None
 
 
-def _tls() -> Any:
+async def _tls() -> Any:
+    await load_httpx()
     import httpx
 
     return httpx.create_ssl_context()
-
-
-def _lost(failure: BaseException | None) -> Error:
-    error: Error = Error._make("Network connection lost.")
-    error.retryable = True  # type: ignore[attr-defined]
-    if isinstance(failure, OSError | WebSocketException):
-        error.__cause__ = failure
-    return error

@@ -22,7 +22,7 @@ from .protocol import (
     parse_json,
 )
 
-__all__ = ["OwnerLost", "OwnerRefused", "RemoteAccess"]
+__all__ = ["OwnerLost", "OwnerRefused", "OwnerSilent", "RemoteAccess"]
 
 _HELLO_SECONDS: Final = 10.0
 
@@ -36,6 +36,10 @@ class OwnerRefused(Exception):
     def __init__(self, text: str, statement: int | None = None) -> None:
         super().__init__(text)
         self.statement = statement
+
+
+class OwnerSilent(Exception):
+    """The owner takes the connection and does not say hello: its event loop stands still."""
 
 
 class OwnerLost(Exception):
@@ -58,20 +62,24 @@ class RemoteAccess:
         self._socket = sock
 
     @classmethod
-    def connect(cls, root: Path) -> RemoteAccess | None:
+    def connect(cls, root: Path, seconds: float = _HELLO_SECONDS) -> RemoteAccess | None:
         """Reach the owner of a state directory; None when there is nobody to reach now.
 
-        Raises :class:`OwnerRefused` when it speaks another protocol.
+        Args: ``seconds`` for its answer. Raises :class:`OwnerRefused` when it speaks another protocol, and
+        :class:`OwnerSilent`.
         """
-        sock = connect(root, _HELLO_SECONDS)
+        sock = connect(root, seconds)
         if sock is None:
             return None
         access = cls(sock)
         try:
             sock.sendall(json_frame({**identity(), "purpose": "operations"}))
             answer = parse_json(access._expect(JSON))
+        except TimeoutError:
+            sock.close()
+            raise OwnerSilent from None
         except (OSError, OwnerLost):
-            # It is about to end, or too busy to say hello.
+            # It is about to end.
             sock.close()
             return None
         except ProtocolError as error:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyflare_bindings.clock import Clock
 from pyflare_bindings.lease import LeaseHeld
+from pyflare_bindings.r2.bodies import BytesBody
 from pyflare_bindings.storage.errors import ClosedError, StateError
 
 from .address import connect
@@ -32,6 +33,8 @@ _LAST_SECONDS: Final = 30.0
 #: A session of `pyflare dev` can take in others' Workers, so it goes first where an owner has ended.
 _SESSIONS_FIRST_SECONDS: Final = 0.3
 _CONNECTIONS: Final = 32
+#: Bytes of a content that is read before anybody asks for it, so that the connection is free.
+_AT_ONCE: Final = 256 * 1024
 #: The kinds whose owners are for their own process alone.
 _LOCAL_KINDS: Final = frozenset(
     ("alarms", "analytics", "caches", "email", "objects", "queues", "rate_limit", "secrets_store")
@@ -230,20 +233,18 @@ class SharedRegistry:
             if kind_of_frame == ERROR:
                 self.release(connection)
             raise failure(self.root, kind_of_frame, payload)
-        good, result = load(payload)
+        good, result, content = load(payload)
         if not good:
             await _to_the_end(connection)
             self.release(connection)
             raise unpack_error(result)
-        return await self._with_content(result, connection)
-
-    async def _with_content(self, result: Any, connection: Connection) -> Any:
-        for name in ("content", "body"):
-            if getattr(result, name, b"") is None:
-                setattr(result, name, RemoteBody(self, connection, result))
-                return result
-        await _to_the_end(connection)
-        self.release(connection)
+        if not content:
+            await _to_the_end(connection)
+            self.release(connection)
+            return result
+        body = RemoteBody(self, connection, result)
+        small = body.size <= _AT_ONCE
+        setattr(result, content, BytesBody(await body.read()) if small else body)
         return result
 
     def release(self, connection: Connection) -> None:

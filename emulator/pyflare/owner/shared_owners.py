@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,7 +81,13 @@ class SharedDatabase(SharedOwner):
 
 
 class RemoteBody:
-    """Content that is being read from another process."""
+    """Content that is being read from another process.
+
+    A connection is its own until it is read, closed or gone.
+    """
+
+    #: None of it is in memory here.
+    content = None
 
     def __init__(self, registry: SharedRegistry, connection: Connection, found: Any) -> None:
         part = getattr(found, "range", None)
@@ -114,6 +121,11 @@ class RemoteBody:
             if self._connection is not None:
                 self._connection = None
                 await self._registry.drop(connection)
+
+    def __del__(self) -> None:
+        # Whoever only wanted to know that it is there never closes it.
+        with suppress(RuntimeError):
+            self.close()
 
     def close(self) -> None:
         """Read no further."""

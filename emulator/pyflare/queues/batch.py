@@ -11,15 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Protocol
 
+from pyflare.env.conversion import INTEGER, Parameter, Struct
 from pyflare.js.array import JsArray
 from pyflare.js.date import Date
+from pyflare.js.options import options_or_keywords
 from pyflare.js.queue_bodies import decode
-from pyflare.js.value import JsInstance, JsObject, get_property, is_nullish
-from pyflare.js.webidl import integer
+from pyflare.js.value import JsInstance, JsObject
 
 __all__ = ["Delivered", "Marks", "MessageBatch", "QueueMessage"]
 
 _MAX_DELAY_SECONDS: Final = 86_400
+_RETRY_OPTIONS: Final = Struct("QueueRetryOptions", {"delaySeconds": INTEGER})
+_RETRY: Final = Parameter("QueueMessage", "retry", 1, _RETRY_OPTIONS)
+_RETRY_ALL: Final = Parameter("QueueController", "retryAll", 1, _RETRY_OPTIONS)
 
 
 class Delivered(Protocol):
@@ -146,9 +150,9 @@ class Marks:
             )
 
 
-def _delay(options: Any) -> int | None:
-    given = None if is_nullish(options) else get_property(options, "delaySeconds")
-    return None if is_nullish(given) else min(max(integer(given), 0), _MAX_DELAY_SECONDS)
+def _delay(parameter: Parameter, options: Any, named: dict[str, Any]) -> int | None:
+    delay = parameter.read(options_or_keywords(options, named)).get("delaySeconds")
+    return None if delay is None else min(max(delay, 0), _MAX_DELAY_SECONDS)
 
 
 class QueueMessage(JsInstance, js_name="QueueMessage"):
@@ -187,7 +191,7 @@ class QueueMessage(JsInstance, js_name="QueueMessage"):
 
     def retry(self, options: Any = None, *_: Any, **named: Any) -> None:
         """Deliver this message again. Option: ``delaySeconds``."""
-        self._marks.retry(self._message.id, _delay(named if options is None else options))
+        self._marks.retry(self._message.id, _delay(_RETRY, options, named))
 
 
 class MessageBatch(JsInstance, js_name="QueueController"):
@@ -226,4 +230,4 @@ class MessageBatch(JsInstance, js_name="QueueController"):
 
     def retryAll(self, options: Any = None, *_: Any, **named: Any) -> None:
         """Deliver every message without a mark of its own again. Option: ``delaySeconds``."""
-        self._marks.retry_all(_delay(named if options is None else options))
+        self._marks.retry_all(_delay(_RETRY_ALL, options, named))

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from pyflare.env.queue import shown_metrics
 from pyflare.js.queue_bodies import content_type, encode
 from pyflare.js.value import JsObject, jsnull
+from pyflare_bindings.queues import QueueMetrics
 
 from .batch import Marks, MessageBatch
 from .delivery import ConsumerLog
@@ -126,5 +128,4 @@ def _delay(seconds: int | None) -> dict[str, int]:
 
 
 def _no_backlog() -> JsObject:
-    metrics = JsObject.adopt({"backlogCount": 0, "backlogBytes": 0})
-    return JsObject.adopt({"metrics": metrics})
+    return JsObject.adopt({"metrics": shown_metrics(QueueMetrics(0, 0, None))})

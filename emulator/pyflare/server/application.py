@@ -50,10 +50,6 @@ __all__ = ["Application"]
 
 _END: Final = {"type": "http.response.body", "body": b"", "more_body": False}
 _LARGE = 1 << 20
-_NO_UPGRADE: Final = (
-    "Worker tried to return a WebSocket in a response to a request which did not contain the header "
-    '"Upgrade: websocket".'
-)
 _NO_SUPPORT: Final = (
     "The server that pyflare is mounted in takes no WebSockets. uvicorn needs the package websockets or wsproto, and "
     "another --ws than none."
@@ -128,6 +124,8 @@ class Application:
             return
         worker = self._route(scope)
         upstream = self._upstreams.get(worker.name) if self._upstreams else None
+        if upstream is not None:
+            upstream = upstream.of(scope)
         try:
             inbound = read_scope(scope, upstream)
         except BadRequest as error:
@@ -363,12 +361,13 @@ class Application:
                 await deny(scope, receive, send, 400, f"{path} takes no WebSockets.")
                 return
         worker = self._route(scope)
+        upstream = self._upstreams.get(worker.name)
         exchange = WebSocketExchange(
             worker,
             scope,
             receive,
             send,
-            upstream=self._upstreams.get(worker.name),
+            upstream=None if upstream is None else upstream.of(scope),
             log=self._log,
             pretty=self._pretty,
             cf=partial(self._cf_of, scope),
@@ -385,10 +384,12 @@ class Application:
         began: float,
     ) -> None:
         """The worker answers an ordinary request with a WebSocket."""
+        from pyflare.js.websocket_client import NO_UPGRADE
+
         from .websocket_handshake import is_upgrade, missing_part
 
         if not is_upgrade(scope):
-            await self._fail(TypeError_(_NO_UPGRADE), worker, scope, send, inbound, body, began)
+            await self._fail(TypeError_(NO_UPGRADE), worker, scope, send, inbound, body, began)
             return
         body.started = True
         body.finish()

@@ -13,8 +13,12 @@ from typing import Final
 from urllib.parse import quote
 
 from .contracts import HeaderPairs, Scope
+from .routes import Route, host_name
 
 __all__ = ["BadRequest", "Inbound", "Upstream", "inbound_path", "read_scope"]
+
+
+_LOCAL: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 
 class BadRequest(Exception):
@@ -25,11 +29,35 @@ class BadRequest(Exception):
 class Upstream:
     """The host that workers see in place of the one the client used (``--host``, or the first route's host).
 
-    ``host`` may carry a port; ``protocol`` is ``http`` or ``https``.
+    ``host`` may carry a port; ``protocol`` is ``http`` or ``https``. A host that one of ``routes`` names is seen as it
+    was asked for.
     """
 
     host: str
     protocol: str = "http"
+    routes: tuple[Route, ...] = ()
+
+    def of(self, scope: Scope) -> Upstream | None:
+        """What stands in for the host of one request, None where that is seen as it is.
+
+        A program that embeds the workers says in the URL which host it means.
+        """
+        embedded = "pyflare.embedded" in scope
+        if not embedded and not self.routes:
+            return self
+        for name, value in scope["headers"]:
+            if name == b"host":
+                return self._instead_of(value, embedded)
+        return self
+
+    @lru_cache(maxsize=512)
+    def _instead_of(self, host: bytes, embedded: bool) -> Upstream | None:
+        name = host_name(host.decode("latin-1"))
+        if embedded and name not in _LOCAL and not name.endswith(".localhost"):
+            return None
+        if any(route.host and route.matches_host(name) for route in self.routes):
+            return Upstream(name, self.protocol)
+        return self
 
 
 class Inbound:
@@ -151,7 +179,8 @@ def _server(scope: Scope) -> bytes:
         return b"localhost"
     name, port = server
     host: bytes = (f"[{name}]" if ":" in name else name).encode("latin-1")
-    return host + b":%d" % port if port else host
+    # Some servers give the port as text.
+    return host + b":%d" % int(port) if port else host
 
 
 @lru_cache(maxsize=512)

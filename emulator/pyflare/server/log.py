@@ -58,6 +58,8 @@ def wants_colour(stream: TextIO, environ: Mapping[str, str] = os.environ) -> boo
 class LogSink:
     """Where every line goes. Lines are buffered and written once per turn of the event loop.
 
+    What a worker says is written at once, with the lines before it, and so keeps its place among what it prints.
+
     Args: ``level`` one of :data:`LEVELS` (``ValueError`` otherwise); ``stdout`` and ``stderr`` default to the
     process's own; ``colour`` defaults to :func:`wants_colour`. :attr:`named` is set when several workers run, so
     that each line says whose it is.
@@ -181,6 +183,7 @@ class LogSink:
                 self._output.write(self._headline(_YELLOW, "▲ [WARNING]", text), error=True)
             case _:
                 self._output.write(f"{text}\n")
+        self._output.flush()
 
     def uncaught(self, worker: str, error: BaseException, *, where: str = "") -> None:
         """An exception that left a worker. ``where`` names the event if it was not a request: ``alarm``, ``queue``."""
@@ -206,6 +209,7 @@ class LogSink:
         self._output.write(
             f"{self._headline(_RED, '✘ [ERROR]', headline)}\n{indented}\n\n", error=True
         )
+        self._output.flush()
 
     def error(self, text: str) -> None:
         """A failure of the server or of the configuration, in wrangler's form."""

@@ -23,6 +23,9 @@ _QUIET_SECONDS: Final = 10.0
 #: Seconds after which a Worker that still holds the loop is named while it does: it may never come back.
 STUCK_SECONDS: Final = 5.0
 
+#: What Python calls the body of a module.
+_IMPORT: Final = "<module>"
+
 #: (seconds held, file, line, function)
 Report = Callable[[float, str, int, str], None]
 
@@ -80,7 +83,8 @@ class LoopWatch:
                     place = _user_frame(sys._current_frames().get(thread)) or found
                     assert self._stuck is not None
                     self._stuck(held, *place)
-            if not self._stopping.is_set():
+            # An import happens once, and nobody can make it shorter by `await`.
+            if found[2] != _IMPORT and not self._stopping.is_set():
                 loop.call_soon_threadsafe(self._tell, monotonic() - beat, *found)
 
     def _tell(self, seconds: float, file: str, line: int, function: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final
@@ -111,13 +112,18 @@ async def send_large(send: Send, body: bytes | memoryview) -> None:
 
 
 async def send_text(
-    send: Send, status: int, text: str, content_type: str = "text/plain;charset=utf-8"
+    send: Send,
+    status: int,
+    text: str,
+    content_type: str = "text/plain;charset=utf-8",
+    further: Sequence[tuple[bytes, bytes]] = (),
 ) -> None:
-    """A whole answer of the server's own."""
+    """A whole answer of the server's own, with ``further`` headers."""
     body = text.encode("utf-8", "backslashreplace")
     headers = [
         (b"content-type", content_type.encode("ascii")),
         (b"content-length", b"%d" % len(body)),
+        *further,
     ]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body, "more_body": False})
@@ -139,15 +145,18 @@ def _turned_back(name: bytes, value: bytes, upstream: Upstream, outer: bytes) ->
     if name == b"set-cookie":
         # The domain of a cookie has no port.
         inner_name = host_name(upstream.host)
-        return _host_pattern(inner_name).sub(host_name(outer.decode("latin-1")).encode(), value)
-    inner_origin = f"{upstream.protocol}://{upstream.host}"
-    value = _host_pattern(inner_origin).sub(b"http://" + outer, value)
-    return _host_pattern(upstream.host).sub(outer, value)
+        outer_name = host_name(outer.decode("latin-1")).encode()
+        return _host_pattern("", inner_name).sub(lambda _: outer_name, value)
+    return _host_pattern(f"{upstream.protocol}://", upstream.host).sub(
+        lambda found: b"http://" + outer if found[1] else outer, value
+    )
 
 
 @lru_cache(maxsize=64)
-def _host_pattern(host: str) -> re.Pattern[bytes]:
-    """The host as a whole, not as a part of a longer name."""
+def _host_pattern(before: str, host: str) -> re.Pattern[bytes]:
+    """The host as a whole, not as a part of a longer name or with another port; its scheme is the first group."""
     return re.compile(
-        rb"(?<![\w-])(?<!\w\.)" + re.escape(host.encode("latin-1")) + rb"(?![\w.-])", re.IGNORECASE
+        rb"(?<![\w-])(?<!\w\.)(%s)?%s(?![\w.-]|:[0-9])"
+        % (re.escape(before.encode("latin-1")), re.escape(host.encode("latin-1"))),
+        re.IGNORECASE,
     )

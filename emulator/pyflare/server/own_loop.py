@@ -19,13 +19,18 @@ T = TypeVar("T")
 
 
 class OwnLoop:
-    """A thread that runs a loop made by ``factory``; from the first use until :meth:`stop`."""
+    """A thread that runs a loop made by ``factory``; from the first use until everyone who took it has stopped it."""
 
     def __init__(self, factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
         self._factory = factory
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._stopping = False
+        self._users: set[object] = set()
+
+    def take(self, user: object) -> None:
+        """Let it run until this user, too, stops it."""
+        self._users.add(user)
 
     async def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and wait for it; a caller that is cancelled cancels it."""
@@ -61,9 +66,10 @@ class OwnLoop:
         except RuntimeError:
             return False
 
-    def stop(self) -> None:
-        """End the loop and the thread. Harmless when it never ran."""
-        if self._loop is None or self._thread is None:
+    def stop(self, user: object = None) -> None:
+        """End the loop and the thread, unless others have taken it. Harmless when it never ran."""
+        self._users.discard(user)
+        if self._users or self._loop is None or self._thread is None:
             return
         self._stopping = True
         self._loop.call_soon_threadsafe(self._loop.stop)

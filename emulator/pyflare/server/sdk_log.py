@@ -40,6 +40,9 @@ class SdkLog(logging.Handler):
         error = record.exc_info[1] if record.exc_info else None
         if error is not None and record.levelno >= logging.ERROR:
             self._log.uncaught(self._worker(), error, where="the application")
+            # Handlers further up, such as pytest's, need not print all of it once more.
+            record.msg = f"{record.getMessage()}: {type(error).__name__}: {error}"
+            record.args = record.exc_info = record.exc_text = None
         elif record.levelno >= logging.WARNING:
             self._log.warning(f"{self._worker()}: {record.getMessage()}")
         else:

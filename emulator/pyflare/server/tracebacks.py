@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from .converted_values import hint_about_conversion
+
 __all__ = ["Frame", "describe", "format_traceback", "user_frames"]
 
 #: Packages that belong to the runtime although they are installed beside the user's libraries.
@@ -59,6 +61,8 @@ def client_has_gone(error: BaseException) -> bool:
 def format_traceback(error: BaseException, *, full: bool = False) -> str:
     """The plain Python traceback with its chain of causes; ``full`` keeps the runtime's frames."""
     summary = traceback.TracebackException.from_exception(error)
+    if (hint := hint_about_conversion(error)) is not None:
+        summary.__notes__ = [*(summary.__notes__ or ()), hint]
     hidden = 0
     if not full:
         for part in _parts(summary):
@@ -99,7 +103,8 @@ def _parts(
             continue
         seen.add(id(part))
         yield part
-        pending += [other for other in (part.__cause__, part.__context__) if other is not None]
+        context = None if part.__suppress_context__ else part.__context__
+        pending += [other for other in (part.__cause__, context) if other is not None]
         pending += part.exceptions or []
 
 

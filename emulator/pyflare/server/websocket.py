@@ -106,6 +106,8 @@ class WebSocketExchange:
                 event.cancel()
             await self._wire.stop()
             await asyncio.wait({event})
+            if not event.cancelled() and (aborted := event.exception()) is not None:
+                self._log.uncaught(self._worker.name, aborted)
 
     async def _event(self, request: Request) -> None:
         try:
@@ -159,16 +161,25 @@ class WebSocketExchange:
         if end is None:
             await self._refuse(status, headers, payload)
         else:
-            await self._connect(end, headers)
+            await self._connect(end, headers, event)
 
-    async def _connect(self, end: ChannelEnd, headers: HeaderPairs) -> None:
+    async def _connect(
+        self, end: ChannelEnd, headers: HeaderPairs, event: asyncio.Task[None]
+    ) -> None:
         chosen = [value.decode("latin-1") for name, value in headers if name == _SUBPROTOCOL]
         kept = [pair for pair in headers if pair[0] not in _HANDSHAKE]
         connections = self._worker.connections
         connections.add(end.interrupt)
         try:
             await self._wire.accept(chosen[0] if chosen else None, kept)
-            await bridge(end, self._wire)
+            carrying = asyncio.get_running_loop().create_task(bridge(end, self._wire))
+            # It does not end by itself, but the worker may abort it.
+            event.add_done_callback(lambda _: carrying.cancel())
+            try:
+                await carrying
+            except asyncio.CancelledError:
+                if not event.done():
+                    raise
         except ConnectionLost:
             end.leave()
             await end.settled()

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from websockets.protocol import Protocol, Side
 
+from pyflare.js.unlogged import NO_LOGGER
 from pyflare.js.websocket_channel import NO_STATUS, Close, ConnectionLost
 from pyflare.js.websocket_wire import LARGEST_MESSAGE, PatientFraming, WebSocketWire
 
@@ -38,7 +39,7 @@ class _ServerFraming(PatientFraming, Protocol):
     """The server's side."""
 
     def __init__(self) -> None:
-        super().__init__(Side.SERVER, max_size=LARGEST_MESSAGE)
+        super().__init__(Side.SERVER, max_size=LARGEST_MESSAGE, logger=NO_LOGGER)
 
 
 class WebSocketProtocol(WebSocketWire):

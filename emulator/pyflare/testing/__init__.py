@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .asyncio_loops import new_event_loop
     from .log import ConsoleLine, RecordingLog, UncaughtError
     from .migrations import apply_d1_migrations, read_d1_migrations
     from .objects import (
@@ -31,6 +32,7 @@ __all__ = [
     "apply_d1_migrations",
     "evict_object",
     "list_object_ids",
+    "new_event_loop",
     "read_d1_migrations",
     "run_in_object",
     "run_object_alarm",
@@ -43,6 +45,7 @@ _HOMES = {
     "RecordingLog": "log",
     "UncaughtError": "log",
     "apply_d1_migrations": "migrations",
+    "new_event_loop": "asyncio_loops",
     "read_d1_migrations": "migrations",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -31,8 +32,19 @@ def blocking(run: Run, value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What stands behind it, for arguments."""
-    return object.__getattribute__(value, "_value") if isinstance(value, Blocking) else value
+    """What stands behind it, for arguments; also within lists, tuples, sets and dictionaries."""
+    if isinstance(value, Blocking):
+        return object.__getattribute__(value, "_value")
+    kind = type(value)
+    if kind in (list, tuple, set, frozenset):
+        parts = [plain(each) for each in value]
+        unchanged = all(map(operator.is_, parts, value))
+        return value if unchanged else kind(parts)
+    if kind is dict:
+        members = {name: plain(each) for name, each in value.items()}
+        unchanged = all(map(operator.is_, members.values(), value.values()))
+        return value if unchanged else members
+    return value
 
 
 class Blocking:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pyflare.server.log import LogSink
 
@@ -71,6 +71,11 @@ class RecordingLog(LogSink):
     def uncaught(self, worker: str, error: BaseException, *, where: str = "") -> None:
         self.errors.append(UncaughtError(worker, error, where))
         super().uncaught(worker, error, where=where)
+
+    def prepared(self, level: Literal["error", "warning"], text: str) -> None:
+        if text and level == "warning":
+            self.warnings.append(text)
+        super().prepared(level, text)
 
     def warning(self, text: str) -> None:
         self.warnings.append(text)

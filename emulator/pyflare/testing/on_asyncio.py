@@ -40,9 +40,10 @@ def _shared(scope: Any) -> Any:
         from .pyflare_in_test import running
 
         if scope == "function":
-            raise pytest.UsageError(
+            pytest.fail(
                 "pyflare_shared lives as long as the loop of its tests: mark them with "
-                'pytest.mark.asyncio(loop_scope="module") or a longer scope.'
+                'pytest.mark.asyncio(loop_scope="module") or a longer scope.',
+                pytrace=False,
             )
         async with running(base_options(request.config, pyflare_options)) as flare:
             yield flare

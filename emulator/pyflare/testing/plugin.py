@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from .imports import WorkerImports
 from .settings import MARKER, base_options, marked_options
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 Scope = Literal["session", "package", "module", "class", "function"]
 
 _ASYNCIO_PLUGIN = "asyncio"
+
+#: The logs of the emulators that a test uses.
+_LOGS = pytest.StashKey[list[Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,7 +56,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
+    WorkerImports.of(early_config)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    WorkerImports.of(config)
     config.addinivalue_line(
         "markers",
         f"{MARKER}(vars=..., bindings=..., configs=..., ...): arguments of Pyflare for this test",
@@ -61,6 +71,25 @@ def pytest_configure(config: pytest.Config) -> None:
         from . import on_asyncio
 
         config.pluginmanager.register(on_asyncio, "pyflare-on-asyncio")
+        if len(base_options(config, {}).get("configs", ())) > 1:
+            from . import asyncio_loops
+
+            config.pluginmanager.register(asyncio_loops, "pyflare-asyncio-loops")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """What keeps the Workers from starting is shown without a traceback."""
+    try:
+        return (yield)
+    except Exception as error:
+        if _is_cut(item):
+            from .traceback_cut import is_told_without_one, without_machinery
+
+            if is_told_without_one(error):
+                raise pytest.fail.Exception(str(error), pytrace=False) from None
+            without_machinery(error)
+        raise
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -69,17 +98,21 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         return (yield)
     except Exception as error:
-        used = {"pyflare", "pyflare_shared"} & set(getattr(item, "fixturenames", ()))
-        if used and not item.config.getoption("fulltrace"):
+        if _is_cut(item):
             from .traceback_cut import without_machinery
 
             without_machinery(error)
         raise
     finally:
-        for name in ("pyflare", "pyflare_shared"):
-            if name in getattr(item, "funcargs", ()):
-                # Lines are written once in a turn of the loop, which may stand still now.
-                item.funcargs[name].log.flush()  # type: ignore[attr-defined]
+        for log in item.stash.get(_LOGS, ()):
+            # Lines are written once in a turn of the loop, which may stand still now.
+            log.flush()
+
+
+def _is_cut(item: pytest.Item) -> bool:
+    """Whether tracebacks are to be cut: by default those of tests that use a fixture from here."""
+    used = any(name.startswith("pyflare") for name in getattr(item, "fixturenames", ()))
+    return used and not item.config.getoption("fulltrace")
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +128,7 @@ def pyflare(request: pytest.FixtureRequest) -> Any:
     Its state is this test's own and is gone afterwards. Background work is waited for at the end; what failed in it
     fails the test.
     """
-    return request.getfixturevalue(_home(request, shared=False))
+    return _noted(request, _home(request, shared=False))
 
 
 def _shared_scope(fixture_name: str, config: pytest.Config) -> Scope:
@@ -108,7 +141,7 @@ def _shared_scope(fixture_name: str, config: pytest.Config) -> Scope:
 @pytest.fixture
 def pyflare_shared(request: pytest.FixtureRequest) -> Any:
     """The same with one state for all tests of a module, or of the scope that ``pyflare_scope`` names."""
-    return request.getfixturevalue(_home(request, shared=True))
+    return _noted(request, _home(request, shared=True))
 
 
 @pytest.fixture
@@ -214,6 +247,12 @@ def _refuse_trio(backend: str) -> None:
         pytest.skip(f"pyflare runs on asyncio, not on {backend}")
 
 
+def _noted(request: pytest.FixtureRequest, home: str) -> Any:
+    found = request.getfixturevalue(home)
+    request.node.stash.setdefault(_LOGS, []).append(found.log)
+    return found
+
+
 def _emulator(request: pytest.FixtureRequest) -> Any:
     shared = "pyflare_shared" in request.fixturenames and "pyflare" not in request.fixturenames
     return request.getfixturevalue("pyflare_shared" if shared else "pyflare")
@@ -230,6 +269,7 @@ def _home(request: pytest.FixtureRequest, *, shared: bool) -> str:
         from .on_asyncio import loop_scope
 
         return f"_pyflare_asyncio_{loop_scope(request.node)}{end}"
-    raise pytest.UsageError(
-        f"{request.node.nodeid} is async; install pytest-asyncio, or mark it for anyio's plugin."
+    pytest.fail(
+        f"{request.node.nodeid} is async; install pytest-asyncio, or mark it for anyio's plugin.",
+        pytrace=False,
     )

@@ -7,8 +7,9 @@ import asyncio
 import inspect
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final
 
 import httpx
@@ -17,6 +18,7 @@ from pyflare.embed import MEMORY, Pyflare
 
 from .blocking import Blocking, blocking, plain
 from .log import RecordingLog, UncaughtError
+from .printed import keeping_prints
 from .traceback_cut import without_machinery
 
 __all__ = ["BackgroundErrors", "BlockingPyflare", "outbox_of", "running", "running_blocked"]
@@ -40,7 +42,9 @@ class BackgroundErrors(ExceptionGroup[Exception]):
 
 
 def _make(options: Mapping[str, Any]) -> Pyflare:
-    return Pyflare(**{"persist_to": MEMORY, "log": RecordingLog(), **options})
+    flare = Pyflare(**{"persist_to": MEMORY, "log": RecordingLog(), **options})
+    flare.share_imports()
+    return flare
 
 
 @asynccontextmanager
@@ -50,13 +54,21 @@ async def running(options: Mapping[str, Any]) -> AsyncIterator[Pyflare]:
     At the end background work is waited for. Raises BackgroundErrors for what failed in it.
     """
     flare = _make(options)
-    await flare.start()
-    try:
-        yield flare
-    finally:
-        await flare.settle()
-        await flare.close(grace=_GRACE)
+    with _prints_kept(flare):
+        await flare.start()
+        try:
+            yield flare
+        finally:
+            await _end(flare)
     _check(flare)
+
+
+def _prints_kept(flare: Pyflare) -> AbstractContextManager[None]:
+    log = flare.log
+    if not isinstance(log, RecordingLog):
+        return nullcontext()
+    loaded = flare._runtime.workers
+    return keeping_prints(log, lambda scope: any(each.scope is scope for each in loaded))
 
 
 def _check(flare: Pyflare) -> None:
@@ -71,7 +83,7 @@ def _check(flare: Pyflare) -> None:
 def running_blocked(options: Mapping[str, Any]) -> Iterator[BlockingPyflare]:
     """The same for code without ``await``, on a loop of its own, which runs only while something is waited for."""
     flare = _make(options)
-    with asyncio.Runner(loop_factory=flare.loop_factory) as runner:
+    with _prints_kept(flare), asyncio.Runner(loop_factory=flare.loop_factory) as runner:
         runner.run(flare.start())
         try:
             yield BlockingPyflare(flare, runner)
@@ -101,23 +113,36 @@ class BlockingPyflare:
     def run(self, work: Awaitable[Any] | Callable[..., Any], *arguments: Any) -> Any:
         """Wait for an awaitable, or call a sync or async function on the loop and wait for its result.
 
-        Raises RuntimeError in another thread than the test's.
+        Where this object, or something of it, is an argument, the function gets what stands behind it, to be used with
+        ``await``. Raises RuntimeError in another thread than the test's, and in a function that is run so.
         """
-        # The loop stands still unless the test waits for something, so no other thread's work could be handed to it.
-        if threading.get_ident() != self._thread:
+        work = plain(work)
+        if (why := self._why_not_here()) is not None:
             if inspect.iscoroutine(work):
                 work.close()
-            raise RuntimeError(
+            raise RuntimeError(why)
+
+        async def wait() -> Any:
+            result = work(*map(_with_await, arguments)) if callable(work) else work
+            return await result if inspect.isawaitable(result) else result
+
+        return self._runner.run(wait())
+
+    def _why_not_here(self) -> str | None:
+        # The loop stands still unless the test waits for something, so no other thread's work could be handed to it.
+        if threading.get_ident() != self._thread:
+            return (
                 f"pyflare was called in the thread {threading.current_thread().name!r}, but without await it belongs "
                 "to the thread of the test, where its event loop runs. Make the calls there; for several at a time "
                 "write the test with async def, and use asyncio.gather."
             )
-
-        async def wait() -> Any:
-            result = work(*map(plain, arguments)) if callable(work) else work
-            return await result if inspect.isawaitable(result) else result
-
-        return self._runner.run(wait())
+        if asyncio._get_running_loop() is not None:
+            return (
+                "pyflare without await was called in a function that runs on the event loop already. Hand it to the "
+                "function, as in pyflare.run(function, pyflare): there it is the Pyflare whose methods are awaited. "
+                "Or write the test with async def."
+            )
+        return None
 
     def _shown(self, work: Callable[[], Any]) -> Any:
         return blocking(self.run, self.run(work))
@@ -168,9 +193,17 @@ class BlockingPyflare:
         """As :meth:`pyflare.Pyflare.email`."""
         return self.run(self.flare.email(raw, **options))
 
+    def reload(self, path: str | Path) -> None:
+        """As :meth:`pyflare.Pyflare.reload`."""
+        self.run(self.flare.reload(path))
+
     def settle(self) -> None:
         """As :meth:`pyflare.Pyflare.settle`."""
         self.run(self.flare.settle())
+
+
+def _with_await(value: Any) -> Any:
+    return value.flare if isinstance(value, BlockingPyflare) else plain(value)
 
 
 class _BlockingStream(httpx.SyncByteStream):

@@ -32,7 +32,8 @@ _MARKED = frozenset(
 def base_options(config: pytest.Config, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments for every test, ``overrides`` being those of the ``pyflare_options`` fixture."""
     options: dict[str, Any] = {"cwd": config.rootpath}
-    files = config.getoption("pyflare_config") or config.getini("pyflare_config")
+    # While the first conftest.py is loaded, this is all there is of the command line.
+    files = config.known_args_namespace.pyflare_config or config.getini("pyflare_config")
     if files:
         options["configs"] = [Path(config.rootpath, each) for each in files]
     environment = config.getini("pyflare_env")
@@ -45,15 +46,16 @@ def base_options(config: pytest.Config, overrides: Mapping[str, Any]) -> dict[st
 def marked_options(node: pytest.Item, base: Mapping[str, Any]) -> dict[str, Any]:
     """``base`` with what the test's markers say; ``vars`` and ``bindings`` come beside those of outer ones.
 
-    Raises pytest.UsageError for a marker that says something else.
+    Fails the test for a marker that says something else.
     """
     options = dict(base)
     for marker in reversed(list(node.iter_markers(MARKER))):
         unknown = set(marker.kwargs) - _MARKED
         if unknown or marker.args:
-            raise pytest.UsageError(
+            pytest.fail(
                 f"@pytest.mark.pyflare of {node.nodeid} takes {', '.join(sorted(_MARKED))} by name, not "
-                f"{', '.join(sorted(unknown)) or 'positional arguments'}."
+                f"{', '.join(sorted(unknown)) or 'positional arguments'}.",
+                pytrace=False,
             )
         for name, value in marker.kwargs.items():
             known = options.get(name)

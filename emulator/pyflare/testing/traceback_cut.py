@@ -7,15 +7,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-__all__ = ["without_machinery"]
+__all__ = ["is_told_without_one", "without_machinery"]
 
-_PACKAGES: Final = ("asyncio", "httpx", "pyflare", "pyflare_bindings", "workers")
+_PACKAGES: Final = ("asyncio", "httpx", "pyflare", "pyflare_bindings", "pytest_asyncio", "workers")
 # Found, not imported: the SDK can be imported only where a Worker is loaded.
 _MACHINERY: Final = tuple(
     str(Path(found.origin).parent)
     for name in _PACKAGES
     if (found := find_spec(name)) is not None and found.origin is not None
 )
+
+
+def is_told_without_one(error: Exception) -> bool:
+    """Whether the text of an exception says all of it: what to change about the project, not where it was raised."""
+    from pyflare.config import ConfigError
+    from pyflare.workers.space import IsolationError
+    from pyflare_bindings.lease import LeaseHeld
+    from pyflare_bindings.storage.errors import StateError
+
+    return isinstance(error, ConfigError | IsolationError | LeaseHeld | StateError)
 
 
 def without_machinery(error: Exception) -> Exception:

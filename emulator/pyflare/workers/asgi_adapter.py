@@ -3,7 +3,7 @@
 The SDK turns headers into an e-mail message and back, queues the messages of a request that has none, and wakes the
 handler between the steps of a lifespan that it begins and ends for every request. Here one object carries a request
 through them, and the handler is woken once. The application and the client see the same: a test runs the same
-applications through both. Everything unusual takes the SDK's own way.
+applications through both. Whatever else than a request is given as one takes the SDK's own way.
 
 Source of the behaviour: the package ``workers-runtime-sdk``, module ``workers.asgi``.
 """
@@ -15,6 +15,7 @@ import contextvars
 import functools
 import logging
 import re
+import traceback
 from collections import deque
 from collections.abc import Awaitable, Callable
 from types import ModuleType
@@ -58,15 +59,16 @@ def make_fetch(sdk: ModuleType) -> Callable[[Callable[..., Any]], Callable[..., 
         async def fetch(
             app: Application, req: Any, env: Any, ctx: Any = None, *, options: Any = None
         ) -> Any:
-            request = req.js_object if type(req) is SdkRequest else None
-            if options is not None or not isinstance(request, Request):
+            if type(req) is SdkRequest:
+                request, sdk_request = req.js_object, req
+            else:
+                request, sdk_request = req, None
+            if not isinstance(request, Request):
                 return await original(app, req, env, ctx, options=options)
-            pairs = request.headers.plain_pairs()
-            if pairs is None and request.headers._cookies:
-                return await original(app, req, env, ctx, options=options)
+            method = req.method
             if _logger.isEnabledFor(logging.DEBUG):
-                _logger.debug("ASGI request: %s %s", req.method, req.url)
-            exchange = _Exchange(sdk, app, req, env, pairs)
+                _logger.debug("ASGI request: %s %s", method, request.url)
+            exchange = _Exchange(sdk, app, request, sdk_request, method, env, options)
             exchange.begin()
             return await exchange.outcome
 
@@ -92,11 +94,14 @@ class _Exchange:
         "_lifespan",
         "_loop",
         "_messages",
-        "_pairs",
-        "_req",
+        "_method",
+        "_options",
+        "_request",
         "_response",
+        "_response_init",
         "_rest",
         "_sdk",
+        "_sdk_request",
         "_status",
         "_waiter",
         "_writer",
@@ -105,13 +110,23 @@ class _Exchange:
     )
 
     def __init__(
-        self, sdk: ModuleType, app: Application, req: Any, env: Any, pairs: HeaderPairs | None
+        self,
+        sdk: ModuleType,
+        app: Application,
+        request: Request,
+        sdk_request: Any,
+        method: Any,
+        env: Any,
+        options: Any,
     ) -> None:
-        self._pairs = pairs
         self._sdk = sdk
         self._app = app
-        self._req = req
+        self._request = request
+        self._sdk_request = sdk_request
+        self._method = method
         self._env = env
+        self._options = options
+        self._response_init: dict[str, Any] = {}
         self._context = contextvars.copy_context()
         self._lifespan = Lifespan(app, sdk.ASGI, self._started)
         self._messages: deque[Message] = deque()
@@ -144,7 +159,9 @@ class _Exchange:
     async def _run(self) -> None:
         """The application's call, with everything that may fail in it."""
         try:
-            request = self._req.js_object
+            if self._options:
+                self._response_init = self._options.response_init()
+            request = self._request
             if request._has_body():
                 await self._read(request.body)
             self._messages.append({"body": b"", "more_body": False, "type": "http.request"})
@@ -177,9 +194,15 @@ class _Exchange:
             _logger.error("ASGI request failed", exc_info=error)
             return
         _logger.error("Exception in ASGI application after response started", exc_info=error)
+        _let_go(error)
         if self._writer is not None and not self._writer_closed:
             # Not awaited: it is over only when what is queued has been read, which may never be.
             self._sdk.run_in_background(self._sdk.close_stream_quietly(self._writer))
+
+    def _no_reader(self, closed: asyncio.Future[None]) -> None:
+        """The client of a stream has gone: the application hears of it as from a server, and need not write first."""
+        if closed.cancelled() or closed.exception() is not None:
+            self._finish()
 
     def _over(self, failure: BaseException | None) -> None:
         """The lifespan has ended too."""
@@ -197,19 +220,13 @@ class _Exchange:
             self.outcome.set_result(self._response)
 
     def _scope(self) -> Message:
-        request = self._req.js_object
-        url = parse(request.url)
+        url = parse(self._request.url)
         assert url is not None
-        pairs = self._pairs
-        if pairs is None:
-            pairs = [
-                (name.encode(), value.strip().encode()) for name, value in request.headers._sorted()
-            ]
         return {
             "asgi": self._sdk.ASGI,
-            "headers": [(name, value.strip()) for name, value in pairs],
+            "headers": self._received_headers(),
             "http_version": "1.1",
-            "method": self._req.method,
+            "method": self._method,
             "scheme": url.protocol[:-1],
             "path": unquote(url.pathname),
             "raw_path": url.pathname.encode(),
@@ -218,6 +235,21 @@ class _Exchange:
             "env": self._env,
             "state": dict(self._lifespan.state),
         }
+
+    def _received_headers(self) -> HeaderPairs:
+        headers = self._request.headers
+        pairs = headers.plain_pairs()
+        if self._sdk_request is None:
+            if pairs is not None:
+                return pairs
+            return [(name.encode(), value.encode()) for name, value in headers._sorted()]
+        if pairs is not None:
+            return [(name, value.strip()) for name, value in pairs]
+        if headers._cookies:
+            # Their place among the others depends on the compatibility date.
+            items = self._sdk_request.headers.items()
+            return [(name.lower().encode(), value.encode()) for name, value in items]
+        return [(name.encode(), value.strip().encode()) for name, value in headers._sorted()]
 
     async def _receive(self) -> Message:
         if self._messages:
@@ -277,6 +309,7 @@ class _Exchange:
 
         pair = TransformStream.new()
         self._writer = pair.writable.getWriter()
+        self._writer.closed.add_done_callback(self._no_reader)
         self.outcome.set_result(self._respond(pair.readable))
         self._rest = asyncio.get_running_loop().create_future()
         wait_until(self._rest)
@@ -286,7 +319,7 @@ class _Exchange:
         if self._response is not None or self.outcome.done():
             raise asyncio.InvalidStateError("invalid state")
         headers = self._sdk._to_js_headers(None) if self._headers is None else self._headers
-        self._response = response = Response.new(body, status=self._status)
+        self._response = response = Response.new(body, status=self._status, **self._response_init)
         # Nobody else has them, so there is nothing to copy.
         response._headers = headers
         return response
@@ -296,6 +329,23 @@ class _Exchange:
             return body
         with self._sdk.acquire_js_buffer(body) as view:
             return view.slice()
+
+
+def _let_go(error: BaseException) -> None:
+    """Free what an exception's frames hold, such as the generator of a stream, which is closed by that.
+
+    A stream keeps the exception that ended it, and the exception frames that hold the stream.
+    """
+    left, seen = [error], set()
+    while left:
+        each = left.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        traceback.clear_frames(each.__traceback__)
+        left += [other for other in (each.__cause__, each.__context__) if other is not None]
+        if isinstance(each, BaseExceptionGroup):
+            left += each.exceptions
 
 
 _PLAIN_NAME: Final = re.compile(rb"[a-z0-9-]+")

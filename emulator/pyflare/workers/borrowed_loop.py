@@ -6,10 +6,13 @@ import asyncio
 import contextvars
 import functools
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Final
 
 from pyflare.workers.current import current
 from pyflare.workers.suspend import can_run_sync, run_sync
+
+#: How the names of the emulator's own threads begin.
+OWN_THREADS: Final = "pyflare-"
 
 
 def worker_loop() -> asyncio.AbstractEventLoop | None:
@@ -64,9 +67,9 @@ def waiting_run_until_complete(original: Callable[..., Any]) -> Callable[..., An
 
 
 def inline_run_in_executor(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A loop class's `run_in_executor` that runs a worker's functions at once.
+    """A loop class's `run_in_executor` that runs a worker's functions at once, whatever executor is named.
 
-    An executor that is named is used: the emulator's own work comes that way.
+    The emulator's own executors are used. Source: the runtime's event loop, which ignores the executor.
     """
 
     @functools.wraps(original)
@@ -74,11 +77,15 @@ def inline_run_in_executor(original: Callable[..., Any]) -> Callable[..., Any]:
         # Name resolution belongs to the loop's own sockets and must not hold it.
         resolving = getattr(func, "__module__", None) == "socket"
         loop = worker_loop()
-        if executor is None and not resolving and loop is not None and loop is self:
-            return run_inline(loop, func, *args)
-        return original(self, executor, func, *args)
+        if resolving or loop is None or loop is not self or _is_own(executor):
+            return original(self, executor, func, *args)
+        return run_inline(loop, func, *args)
 
     return run_in_executor
+
+
+def _is_own(executor: Any) -> bool:
+    return getattr(executor, "_thread_name_prefix", "").startswith(OWN_THREADS)
 
 
 class BorrowedLoop(asyncio.AbstractEventLoop):

@@ -10,12 +10,14 @@ import asyncio
 import types
 from collections.abc import Callable, Coroutine, Generator
 from contextvars import Context
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import greenlet as greenlets  # type: ignore[import-untyped]
 from greenlet import getcurrent
 
-from pyflare.workers.current import WorkerScope, current
+from pyflare.workers.current import WorkerScope, current, current_event
+from pyflare.workers.event import ExecutionContext
 from pyflare.workers.exits import EXITS, WorkerExit
 from pyflare.workers.input_gate import Turns, current_section, guard
 from pyflare.workers.suspend import RAISED, RETURNED, SUSPENDED, Carrier
@@ -184,7 +186,13 @@ class CarrierPool:
         if section is not None:
             steps = guard(Turns(section), steps, coroutine)  # type: ignore[arg-type]
         driven: Any = DrivenCoroutine(steps, coroutine)  # type: ignore[arg-type]
-        return asyncio.Task(driven, loop=loop, **options)
+        task: asyncio.Task[T] = asyncio.Task(driven, loop=loop, **options)
+        event = current_event.get() if context is None else context.get(current_event)
+        if type(event) is ExecutionContext and type(coroutine) is CoroutineType:
+            folder = scope.space.folder
+            if folder is not None and coroutine.cr_code.co_filename.startswith(folder):
+                event.began(task)
+        return task
 
     def suspendable(self, callback: Callable[..., object]) -> Callable[..., None]:
         """`callback` so wrapped that it may use `run_sync` when the event loop calls it.

@@ -9,6 +9,7 @@ from pyflare.js.callbacks import supervise
 from pyflare.js.websocket_keeping import CloseConnection
 
 from .current import current_event
+from .event import ExecutionContext
 
 __all__ = ["RELOADED", "STOPPING", "Connections"]
 
@@ -43,6 +44,8 @@ class Connections:
         event = current_event.get()
         if event is None:
             supervise(work)
+        elif isinstance(event, ExecutionContext):
+            event.connected(work)
         else:
             event.waitUntil(work)
         if close is not None:

@@ -6,12 +6,13 @@ Source: workerd ``src/pyodide/python-entrypoint-helper.ts`` and the SDK's stub `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from pyflare.js.error import Error
 from pyflare.js.promise import JsPromise, rejected, resolved
-from pyflare.js.value import JsInstance, JsObject, own_items
+from pyflare.js.value import JsInstance, own_items
 
+from .cloudflare_modules import NOT_EMULATED, PLAIN_MODULES
 from .current import current, current_event
 
 __all__ = ["GLOBAL_SCOPE_ERROR", "namespace"]
@@ -25,13 +26,48 @@ GLOBAL_SCOPE_ERROR = (
 )
 
 
+_NOT_REPLACED: Final = (
+    "{}() of cloudflare:workers is not emulated; use patch_env() of the package workers."
+)
+#: What ``cloudflare:workers`` exports.
+_NAMES: Final = (
+    "DurableObject",
+    "RpcPromise",
+    "RpcProperty",
+    "RpcStub",
+    "RpcTarget",
+    "ServiceStub",
+    "WorkerEntrypoint",
+    "WorkflowEntrypoint",
+    "env",
+    "exports",
+    "tracing",
+    "waitUntil",
+    "withEnv",
+    "withEnvAndExports",
+    "withExports",
+)
+
+
+class _JavaScriptWorkerEntrypoint(JsInstance, js_name="WorkerEntrypoint"):
+    """JavaScript's own base class, which Python classes cannot extend: theirs is in the package ``workers``."""
+
+
+class _JavaScriptDurableObject(JsInstance, js_name="DurableObject"):
+    """The same for objects."""
+
+
+class _JavaScriptWorkflowEntrypoint(JsInstance, js_name="WorkflowEntrypoint"):
+    """The same for workflows."""
+
+
 class CloudflareWorkersModule(JsInstance, js_name="Module"):
     """``cloudflare:workers``, seen from whichever worker asks."""
 
     @property
-    def env(self) -> JsObject:
+    def env(self) -> Any:
         scope = current.get(None)
-        return JsObject.adopt({}) if scope is None else scope.data["env"]
+        return _env_of_whoever_runs() if scope is None else scope.data["env"]
 
     @property
     def exports(self) -> Any:
@@ -50,11 +86,64 @@ class CloudflareWorkersModule(JsInstance, js_name="Module"):
 
         return JsRpcStub
 
+    @property
+    def RpcPromise(self) -> Any:
+        from pyflare.js.rpc.stub import JsRpcPromise
+
+        return JsRpcPromise
+
+    @property
+    def RpcProperty(self) -> Any:
+        from pyflare.js.rpc.stub import JsRpcProperty
+
+        return JsRpcProperty
+
+    @property
+    def ServiceStub(self) -> Any:
+        from pyflare.js.fetcher import Fetcher
+
+        return Fetcher
+
+    @property
+    def WorkerEntrypoint(self) -> Any:
+        return _JavaScriptWorkerEntrypoint
+
+    @property
+    def DurableObject(self) -> Any:
+        return _JavaScriptDurableObject
+
+    @property
+    def WorkflowEntrypoint(self) -> Any:
+        return _JavaScriptWorkflowEntrypoint
+
+    @property
+    def tracing(self) -> Any:
+        from .spans import TRACING
+
+        return TRACING
+
+    def withEnv(self, *_: Any) -> None:
+        """Refused: what a module has imported as ``env`` is the worker's own."""
+        raise Error(_NOT_REPLACED.format("withEnv"))
+
+    def withExports(self, *_: Any) -> None:
+        """Refused, as :meth:`withEnv`."""
+        raise Error(_NOT_REPLACED.format("withExports"))
+
+    def withEnvAndExports(self, *_: Any) -> None:
+        """Refused, as :meth:`withEnv`."""
+        raise Error(_NOT_REPLACED.format("withEnvAndExports"))
+
+    def _own_items(self) -> Iterator[tuple[str, Any]]:
+        for name in _NAMES:
+            yield name, getattr(self, name)
+
     def waitUntil(self, promise: Any = None, *_: Any) -> None:
         event = current_event.get(None)
         if event is None:
             raise Error(GLOBAL_SCOPE_ERROR)
-        event.waitUntil(promise)
+        if hasattr(promise, "__await__"):
+            event.waitUntil(promise)
 
 
 class CloudflareSocketsModule(JsInstance, js_name="Module"):
@@ -64,6 +153,23 @@ class CloudflareSocketsModule(JsInstance, js_name="Module"):
         raise Error(
             "cloudflare:sockets connect() is not emulated; use Python's asyncio.open_connection() locally."
         )
+
+
+def _env_of_whoever_runs() -> Any:
+    """What a module that is imported outside a worker keeps as ``env``: always that of the worker that runs."""
+    from workers.rpc import _EnvWrapper
+
+    class Environment(_EnvWrapper):  # type: ignore[misc]
+        def __getattr__(self, name: str) -> Any:
+            scope = current.get(None)
+            if scope is None:
+                raise AttributeError(
+                    f"env.{name} was asked for outside a Worker, which has no env. Code that is called directly, as by "
+                    "a test, needs to be handed one."
+                )
+            return getattr(_EnvWrapper(scope.data["env"]), name)
+
+    return Environment(None)
 
 
 WORKERS_MODULE = CloudflareWorkersModule._make()
@@ -81,6 +187,11 @@ def do_an_import(name: str) -> JsPromise:
             from pyflare.js.email_message import EmailModule
 
             return resolved(EmailModule._make())
+    make = PLAIN_MODULES.get(name)
+    if make is not None:
+        return resolved(make())
+    if name in NOT_EMULATED:
+        return rejected(Error(f'The module "{name}" is not emulated.'))
     return rejected(Error(f'No such module "{name}".'))
 
 

@@ -6,17 +6,23 @@ Source: https://developers.cloudflare.com/workers/runtime-apis/context/
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakSet
 
+from pyflare.js.callbacks import console_sink
+from pyflare.js.clock import CallLater, Handle, call_later
 from pyflare.js.error import TypeError_
 from pyflare.js.structured_clone import structured_clone
 from pyflare.js.timers import Timers
-from pyflare.js.value import JsInstance, JsObject
+from pyflare.js.value import JsInstance, JsNull, JsObject
+from pyflare.js.webidl import text
 
 from .current import current
 
 if TYPE_CHECKING:
+    from .abortion import Abortion
     from .tracing import EventTrace
 
 __all__ = ["Background", "ExecutionContext"]
@@ -51,6 +57,10 @@ class Background:
         future.add_done_callback(self._finished)
         return future
 
+    def report(self, error: BaseException) -> None:
+        """Tell whoever runs the worker of a failure that no caller sees."""
+        self._report("waitUntil", error)
+
     def _finished(self, future: asyncio.Future[Any]) -> None:
         self._tasks.discard(future)
         if not future.cancelled() and (error := future.exception()) is not None:
@@ -72,6 +82,34 @@ class Background:
             await asyncio.wait(left, timeout=1)
 
 
+_TASK_DROPPED: Final = (
+    "The task of {}() was cancelled, because its event is over: the answer has been given. Production drops it "
+    "likewise; give work that is to go on to ctx.waitUntil()."
+)
+_OUT_OF_TIME: Final = (
+    "waitUntil() tasks did not complete within the allowed time after invocation end and have been cancelled. See: "
+    "https://developers.cloudflare.com/workers/runtime-apis/context/#waituntil"
+)
+#: Seconds that background work has after the answer.
+_DRAIN_LIMIT: Final = 30.0
+_PRIMITIVE: Final = (str, int, float, JsNull, type(None))
+
+
+def _later(
+    loop: asyncio.AbstractEventLoop,
+    book: CallLater | None,
+    seconds: float,
+    callback: Callable[[], object],
+) -> Handle:
+    return loop.call_later(seconds, callback) if book is None else book(seconds, callback)
+
+
+async def _fail_as_no_promise(value: Any) -> None:
+    error = TypeError_(f"Cannot use 'in' operator to search for 'copy' in {text(value)}")
+    error.add_note("ctx.waitUntil() takes a promise, a coroutine or another awaitable.")
+    raise error
+
+
 class ExecutionContext(JsInstance, js_name="ExecutionContext"):
     """``ctx`` of a stateless event, which lasts until it is answered and what ``waitUntil`` was given is done."""
 
@@ -80,6 +118,22 @@ class ExecutionContext(JsInstance, js_name="ExecutionContext"):
 
     #: What tail consumers will be told of this event; None where there are none.
     _trace: EventTrace | None = None
+
+    #: Why the event is over before its end; None while nothing has aborted it.
+    _abortion: Abortion | None = None
+
+    #: What runs it; None where nothing can be interrupted.
+    _task: asyncio.Task[Any] | None = None
+
+    #: Books the end of background work, and the booking.
+    _limit: Callable[[float, Callable[[], object]], Handle] | None = None
+    _deadline: Handle | None = None
+
+    #: What the worker's own code has made tasks of.
+    _tasks: WeakSet[asyncio.Task[Any]] | None = None
+
+    #: Streams and bodies that reach into it from elsewhere.
+    _open: WeakSet[Any] | None = None
 
     def __init__(self, background: Background, timers: Timers, props: Any = None) -> None:
         self._background = background
@@ -93,25 +147,56 @@ class ExecutionContext(JsInstance, js_name="ExecutionContext"):
         self._props: Any = None
 
     def waitUntil(self, promise: Any = None, *_: Any) -> None:
-        """Keep a promise or any awaitable going after the answer."""
-        if promise is None:
-            raise TypeError_(
-                "Failed to execute 'waitUntil' on 'ExecutionContext': parameter 1 is not of type 'Promise'."
-            )
+        """Keep a promise or any awaitable going after the answer; another object is done already.
+
+        A primitive value counts as work that has failed: production looks for a property of it, where nobody waits.
+        """
         if hasattr(promise, "__await__"):
-            future = self._background.add(promise)
-            self._pending.add(future)
-            future.add_done_callback(self._one_done)
+            self._keep(promise)
+        elif isinstance(promise, _PRIMITIVE):
+            self._keep(_fail_as_no_promise(promise))
+
+    def _keep(self, work: Any) -> None:
+        future = self._background.add(work)
+        self._pending.add(future)
+        future.add_done_callback(self._one_done)
+        if self._limit is None:
+            self._limit = partial(_later, asyncio.get_running_loop(), call_later.get())
+            self._console = console_sink.get()
+
+    def connected(self, work: asyncio.Future[Any]) -> None:
+        """The event lasts as long as a connection does, whose work this is."""
+        self.hold()
+        self._keep(work)
+        work.add_done_callback(lambda _: self.release())
+
+    def end_background(self) -> None:
+        """Cancel what ``waitUntil`` was given; futures that somebody else completes are left to them."""
+        for future in tuple(self._pending):
+            if type(future) is not asyncio.Future:
+                future.cancel()
+
+    def _too_late(self) -> None:
+        if self._pending:
+            self._console("warn", _OUT_OF_TIME)
+            self.end_background()
+            self._pending.clear()
+            self._maybe_over()
 
     async def drained(self) -> bool:
         """Wait for everything that ``waitUntil`` is given, also meanwhile. Whether all of it succeeded.
 
         Events without a client, such as cron and queues, count as failed when this is false.
         """
-        while self._pending:
-            await asyncio.wait(tuple(self._pending))
-            # The callbacks that take finished work out run in the next turn.
-            await asyncio.sleep(0)
+        try:
+            while self._pending:
+                await asyncio.wait(tuple(self._pending))
+                # The callbacks that take finished work out run in the next turn.
+                await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if self._abortion is None:
+                raise
+            self._background.report(self._abortion.tell())
         return not self._failed
 
     def passThroughOnException(self, *_: Any) -> None:
@@ -127,9 +212,56 @@ class ExecutionContext(JsInstance, js_name="ExecutionContext"):
 
     @property
     def exports(self) -> Any:
-        """The worker's own entrypoints as bindings; undefined before the compatibility date that brings it."""
+        """The worker's own entrypoints as bindings; not there before the compatibility date that brings it."""
         scope = current.get()
-        return None if scope is None else scope.data.get("exports")
+        exports = None if scope is None else scope.data.get("exports")
+        if exports is None:
+            raise AttributeError("exports")
+        return exports
+
+    @property
+    def tracing(self) -> Any:
+        """The worker's own spans, which nothing records."""
+        from .spans import TRACING
+
+        return TRACING
+
+    @property
+    def cache(self) -> None:
+        """Undefined, as for a worker whose responses are not cached by the platform."""
+
+    @property
+    def access(self) -> None:
+        """Undefined, as for a worker that is not behind Cloudflare Access."""
+
+    def abort(self, reason: Any = None, *_: Any) -> None:
+        """End the event at once: whoever waits for it gets ``reason``, what ``waitUntil`` was given is cancelled."""
+        if self._abortion is None:
+            from .abortion import Abortion
+
+            self._abortion = Abortion(self, reason)
+            self._abortion.begin()
+        # Ends the code that called this, as far as it can be ended.
+        raise asyncio.CancelledError("the event was aborted")
+
+    def opened(self, streams: Iterable[Any]) -> None:
+        """Others have the other sides of these streams and bodies: they are told when the event is aborted."""
+        if self._open is None:
+            self._open = WeakSet()
+        self._open.update(streams)
+
+    def began(self, task: asyncio.Task[Any]) -> None:
+        """The worker's own code has made a task: it ends with the event, as everything does that production times."""
+        if self._tasks is None:
+            self._tasks = WeakSet()
+            self._console = console_sink.get()
+        self._tasks.add(task)
+
+    def _end_tasks(self) -> None:
+        for task in tuple(self._tasks or ()):
+            if task.cancel() and self._abortion is None:
+                name = getattr(task.get_coro(), "__qualname__", "?")
+                self._console("warn", _TASK_DROPPED.format(name))
 
     def hold(self) -> None:
         """Somebody has a function or a stream of this event: it is not over before :meth:`release`."""
@@ -145,8 +277,8 @@ class ExecutionContext(JsInstance, js_name="ExecutionContext"):
         self._at_end.append(callback)
 
     def is_gone(self) -> bool:
-        """Whether the worker has ended, so that nothing can be called in this event any more."""
-        return self._background.closed
+        """Whether nothing can be called in this event any more: the worker has ended, or the event was aborted."""
+        return self._background.closed or self._abortion is not None
 
     def end(self) -> None:
         """The answer has been given, or the event failed."""
@@ -164,10 +296,21 @@ class ExecutionContext(JsInstance, js_name="ExecutionContext"):
         self._maybe_over()
 
     def _maybe_over(self) -> None:
+        if not self._ended or self._holds:
+            return
+        if self._pending:
+            if self._limit is not None:
+                book, self._limit = self._limit, None
+                self._deadline = book(_DRAIN_LIMIT, self._too_late)
+            return
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
         # Production drops the timers of an event that is over; whoever needs one waits for it.
-        if self._ended and not self._pending and not self._holds:
-            self._timers.cancel_all()
-            if self._at_end:
-                callbacks, self._at_end = self._at_end, []
-                for callback in callbacks:
-                    callback()
+        self._timers.cancel_all()
+        if self._tasks:
+            self._end_tasks()
+        if self._at_end:
+            callbacks, self._at_end = self._at_end, []
+            for callback in callbacks:
+                callback()

@@ -66,10 +66,11 @@ class SyntheticFinder:
         return lent or isinstance(getattr(module, "__loader__", None), SyntheticLoader)
 
     def uninstall(self) -> None:
-        """Takes the finder and every module it served out of the process again."""
+        """Takes the finder out of the process again, with every module that no other one serves."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-        for name in self._table:
+        others = [each for each in sys.meta_path if isinstance(each, SyntheticFinder)]
+        for name in self._table.keys() - {name for each in others for name in each._table}:
             sys.modules.pop(name, None)
 
     def find_spec(
@@ -180,7 +181,9 @@ class PrivateFinder:
         if own is not None and (shared is None or shared.loader is None):
             self.isolation.note_name(space, fullname)
             return _marked(own, space)
-        return _marked(shared, space) if fullname in self.isolation.private_names else shared
+        if fullname not in self.isolation.private_names:
+            return shared
+        return _marked(shared, self.isolation.sharing(space, shared))
 
 
 def owner_of(module: ModuleType | None) -> Space | None:

@@ -8,15 +8,20 @@ typing and `importlib.import_module` find them as they do in production.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import itertools
 import os
 import sys
+import threading
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import ClassVar
 
+from pyflare.workers.clash_texts import clash_text, threads_text
 from pyflare.workers.current import current
 from pyflare.workers.finder import PrivateFinder, owner_of
 from pyflare.workers.import_order import OrderedImports
@@ -35,6 +40,8 @@ class Isolation:
     threads: all workers run on one event loop.
     """
 
+    _all: ClassVar[weakref.WeakSet[Isolation]] = weakref.WeakSet()
+
     def __init__(self) -> None:
         self.host = Space(None)
         self.host.isolation = self
@@ -50,36 +57,53 @@ class Isolation:
         # Names of modules that are no worker's as long as these names are private: most of a process.
         self._foreign: set[str] = set()
         self._foreign_to = self.private_names
+        self._expected: weakref.WeakSet[Space] = weakref.WeakSet()
+        #: What its host keeps with it: the thread of the workers' own loop.
+        self.home: object = None
+        self._all.add(self)
 
     @classmethod
     def of_process(cls) -> Isolation:
-        """The instance that is active in this process, or a fresh one when there is none."""
-        for finder in sys.meta_path:
-            if isinstance(finder, PrivateFinder):
-                return finder.isolation
-        return cls()
+        """The instance that somebody in this process holds, or a fresh one when there is none."""
+        return next(iter(cls._all), None) or cls()
+
+    def expect(self, *spaces: Space) -> None:
+        """Lets `needs_swapping` count workers that are to come, until they are removed or gone."""
+        self._expected.update(spaces)
 
     def add(self, *spaces: Space, can_swap: bool = True) -> None:
         """Takes workers in. `can_swap` tells whether they run on a `SwitchingLoop`.
 
-        Raises IsolationError, and changes nothing, when names clash and `can_swap` is false.
+        Raises IsolationError, and changes nothing, when names clash and `can_swap` is false, or
+        when they clash with those of workers in another thread.
         """
         clashes = self.clashes(spaces)
+        here = threading.get_ident()
+        if (clashes or self.swapping) and any(each.thread != here for each in self.spaces):
+            raise IsolationError(threads_text(clashes))
         if clashes and not can_swap:
-            raise IsolationError(_clash_text(clashes))
+            raise IsolationError(clash_text(clashes))
         with self._from_host():
             self._can_swap = can_swap and (self._can_swap or not self.spaces)
             for space in spaces:
                 space.isolation = self
+                space.thread = here
                 self.spaces.append(space)
             self._change(swapping=self.swapping or bool(clashes))
 
     def remove(self, space: Space) -> None:
         """Forgets a worker and all its modules; after the last one the process is as before."""
+        self._expected.discard(space)
         if space not in self.spaces:
             return
         with self._from_host():
-            self.drop_modules(space)
+            dropped = self.drop_modules(space)
+            if space.stays:
+                for name, module in dropped.items():
+                    if sys.modules.setdefault(name, module) is module and module.__spec__:
+                        module.__spec__.loader_state = None
+            if not space.shares:
+                sys.modules.update(space.host_modules)
             self.spaces.remove(space)
             self._change(swapping=self.swapping and bool(self.clashes()))
             space.isolation = None
@@ -91,13 +115,27 @@ class Isolation:
         """
         clashes = self.clashes((new,), without=old)
         if clashes and not can_swap:
-            raise IsolationError(_clash_text(clashes))
+            raise IsolationError(clash_text(clashes))
         self.remove(old)
         self.add(new, can_swap=can_swap)
 
+    def sharing(self, space: Space, spec: ModuleSpec | None) -> Space:
+        """Whose a module is that is about to be imported for `space`: the host shares a worker's."""
+        if space is self.host and spec is not None and not self.swapping:
+            for each in self.spaces:
+                if each.shares and each.holds(spec.origin):
+                    return each
+        return space
+
     def needs_swapping(self, spaces: Iterable[Space] = ()) -> bool:
-        """Whether these workers, with those already here, need a loop that switches modules."""
-        return bool(self.clashes(spaces))
+        """Whether these workers, with those here or to come, need a loop that switches modules."""
+        if self.swapping or self.clashes(spaces):
+            return True
+        if self._expected.issubset(spaces) or not self.clashes({*spaces, *self._expected}):
+            return False
+        # Those that nobody can start any more do not count.
+        gc.collect()
+        return bool(self.clashes({*spaces, *self._expected}))
 
     def clashes(
         self, spaces: Iterable[Space] = (), *, without: Space | None = None
@@ -113,7 +151,10 @@ class Isolation:
             for name in space.claims(copied if len(everyone) > 1 else copied & loaded.keys()):
                 users.setdefault(name, []).append(str(space.root))
         for name, owners in users.items():
-            if name in loaded and owner_of(loaded[name]) in (None, self.host):
+            host = loaded.get(name)
+            if any(host is space.shared.get(name) for space in everyone):
+                continue
+            if host is not None and owner_of(host) in (None, self.host):
                 owners.append("the host process")
         if len(everyone) > 1:
             path = self.shared_path()
@@ -173,7 +214,7 @@ class Isolation:
             return
         clashes = self.clashes()
         if clashes and not self._can_swap:
-            raise IsolationError(_clash_text(clashes))
+            raise IsolationError(clash_text(clashes))
         with self._from_host():
             self._change(swapping=self.swapping or bool(clashes))
 
@@ -181,8 +222,12 @@ class Isolation:
         """Removes a worker's private modules from the process and returns them."""
         if self.swapping:
             self._harvest(self.installed)
-        dropped = dict(space.modules)
-        space.modules.clear()
+        dropped = {
+            name: module
+            for name, module in space.modules.items()
+            if space.shared.get(name) is not module
+        }
+        space.modules = dict(space.shared) if self.swapping else {}
         for name in self._perhaps_private():
             if self._is_private_to(space, name, sys.modules[name], dropped):
                 dropped[name] = sys.modules.pop(name)
@@ -205,6 +250,8 @@ class Isolation:
     def _is_private_to(
         self, space: Space, name: str, module: ModuleType, known: Mapping[str, ModuleType]
     ) -> bool:
+        if space.shared.get(name) is module:
+            return False
         owner = owner_of(module)
         if owner is not None:
             return owner is space
@@ -239,7 +286,9 @@ class Isolation:
                 sys.modules.update(space.modules)
                 space.modules.clear()
                 space.path = []
-            elif not space.path:
+                continue
+            space.modules.update(space.shared)
+            if not space.path:
                 space.path = with_worker_folders(sys.path, space)
         if swapping:
             self._harvest(self.host)
@@ -271,7 +320,6 @@ class Isolation:
                 owner.modules[name] = module
             if owner is not installed:
                 del sys.modules[name]
-
 
     def _perhaps_private(self) -> list[str]:
         """The names in `sys.modules` but for those that have been found to be nobody's."""
@@ -324,27 +372,3 @@ def _is_standard_library(folder: str) -> bool:
     name = os.path.basename(folder)
     archive = f"python{sys.version_info.major}{sys.version_info.minor}.zip"
     return folder == os.path.dirname(os.__file__) or name in ("lib-dynload", archive)
-
-
-def _clash_text(clashes: Mapping[str, list[str]]) -> str:
-    if all(len(set(owners)) == 1 for owners in clashes.values()):
-        folders = ", ".join(sorted({owners[0] for owners in clashes.values()}))
-        return "\n".join(
-            [
-                "the modules of one Worker are to be loaded twice at a time, and the running event loop cannot keep "
-                f"the copies apart: {folders}.",
-                "Close the first Pyflare before the second one starts (under pytest: keep async tests with `pyflare` "
-                "and those with `pyflare_shared` in different modules), or run both on a loop that can, with "
-                "asyncio.Runner(loop_factory=flare.switching_loop).",
-            ]
-        )
-    lines = [f"  {name}: {', '.join(dict.fromkeys(owners))}" for name, owners in clashes.items()]
-    return "\n".join(
-        [
-            "these module names mean different modules, and the running event loop cannot switch "
-            "between them:",
-            *lines,
-            "Run them on a loop that can, with asyncio.Runner(loop_factory=flare.loop_factory), or "
-            "rename the modules.",
-        ]
-    )

@@ -14,16 +14,19 @@ from types import ModuleType
 from pyflare.js import globals as js_globals
 from pyflare.js.callbacks import console_sink
 from pyflare.pyodide import suspension
+from pyflare.pyodide.ffi import later_names
 
 from . import standard_library
 from .carriers import CarrierPool
 from .context_module import ContextModule
-from .current import WorkerScope
+from .current import WorkerScope, current
 from .entrypoint_helper import namespace as entrypoint_helper
 from .event import FailureReport
 from .finder import SyntheticFinder
 from .isolation import Isolation
 from .loop import SwitchingLoop
+from .old_sdk_path import OldSdkPath
+from .shared_modules import unshare
 from .suspend import can_run_sync, run_sync, without_waiting
 from .worker import Worker, WorkerDefinition
 
@@ -59,6 +62,11 @@ def _entrypoint_helper_module() -> ModuleType:
     return module
 
 
+def _is_own_file(file: str | None) -> bool:
+    scope = current.get()
+    return scope is not None and scope.space.holds(file)
+
+
 class Runtime:
     """Installs the runtime's modules and adaptions in this process, and loads workers into it. Reversible."""
 
@@ -74,20 +82,32 @@ class Runtime:
                 **{name: _pyodide_module(name) for name in _PYODIDE},
             }
         )
+        self._old_sdk_path = OldSdkPath()
 
     def install(self) -> None:
         """Make ``js`` and ``pyodide`` importable and adapt the standard library for code inside workers.
 
         Raises ForeignPyodideError when the real ``pyodide`` was imported before.
         """
-        self._finder.install()
+        self.supply()
         standard_library.install()
-        suspension.install(run_sync, can_run_sync, without_waiting)
 
     def uninstall(self) -> None:
         """Give the process back as it was."""
         standard_library.uninstall()
+        self.withdraw()
+
+    def supply(self) -> None:
+        """Make ``js`` and ``pyodide`` importable, and no more. Raises ForeignPyodideError as :meth:`install` does."""
+        self._finder.install()
+        self._old_sdk_path.install()
+        suspension.install(run_sync, can_run_sync, without_waiting)
+        later_names.install(_is_own_file)
+
+    def withdraw(self) -> None:
+        """Undo :meth:`supply`, but for what others supply too."""
         self._finder.uninstall()
+        self._old_sdk_path.uninstall()
 
     async def add(
         self,
@@ -123,6 +143,8 @@ class Runtime:
         """Load a worker again, from a definition that may have changed. Requests under way finish on the old code."""
         before = worker.definition.space
         is_new = definition.space is not before
+        # The code may have changed since the host imported it.
+        unshare(self.isolation, before)
         if definition.main_module and (is_new or before.isolation is None):
             loop = asyncio.get_running_loop()
             self.isolation.replace(before, definition.space, can_swap=self._swaps(loop))

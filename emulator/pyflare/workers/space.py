@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import traceback
 from collections.abc import Collection, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -18,6 +20,9 @@ from pyflare.workers.private_names import may_be_module, mentions, module_files,
 if TYPE_CHECKING:
     from pyflare.workers.current import WorkerScope
     from pyflare.workers.isolation import Isolation
+
+VENDORED = "python_modules"
+"""The folder of packages that a Worker is deployed with."""
 
 PRIVATE_PACKAGES = ("django", "django_cf")
 """Pure-Python packages that keep process-wide settings, so every worker gets its own copy."""
@@ -38,6 +43,8 @@ class Space:
     __slots__ = (
         "__weakref__",
         "extra_path",
+        "folder",
+        "host_modules",
         "imports",
         "isolation",
         "mark",
@@ -47,6 +54,10 @@ class Space:
         "private_packages",
         "root",
         "scope",
+        "shared",
+        "shares",
+        "stays",
+        "thread",
     )
 
     def __init__(
@@ -57,6 +68,8 @@ class Space:
         extra_path: Sequence[Path] = (),
     ) -> None:
         self.root = root.resolve() if root is not None else None
+        #: How the names of its own files begin.
+        self.folder = f"{self.root}{os.sep}" if root is not None else None
         self.private_packages = frozenset(private_packages) if root is not None else frozenset()
         self.extra_path = tuple(str(folder) for folder in extra_path)
         self.names: set[str] = set()
@@ -64,9 +77,26 @@ class Space:
         self.path: list[str] = []
         self.scope: WorkerScope | None = None
         self.isolation: Isolation | None = None
+        self.thread = 0
+        #: Whether this worker runs the host's copies of its modules, `shared`, which are what the
+        #: host had before, `host_modules`; and whether the host keeps what it imports besides.
+        self.shares = self.stays = False
+        self.shared: dict[str, ModuleType] = {}
+        self.host_modules: dict[str, ModuleType] = {}
         self.imports = ImportsUnderWay()
         self.mark = Mark(self)
         self.rescan()
+
+    @classmethod
+    def in_project(cls, root: Path, project: Path) -> Space:
+        """The space of a worker whose packages are vendored in the folder of its project.
+
+        Source: pywrangler installs into `python_modules` beside the configuration. The runtime
+        searches it before its own packages; here the environment comes first, whose packages are
+        compiled for this machine.
+        """
+        vendored = project / VENDORED
+        return cls(root, extra_path=[vendored] if vendored.is_dir() else [])
 
     def rescan(self) -> None:
         """Looks again which top-level names the worker's folders give."""
@@ -99,6 +129,14 @@ class Space:
         """Whether `file` lies in the worker's own folder."""
         return self.root is not None and file is not None and Path(file).is_relative_to(self.root)
 
+    def holds_module(self, module: ModuleType) -> bool:
+        """Whether a module, or a folder of modules without a file of its own, is the worker's."""
+        variables = vars(module)
+        file = variables.get("__file__")
+        if file is not None:
+            return self.holds(file)
+        return any(self.holds(str(folder)) for folder in variables.get("__path__", ()))
+
     def import_main(self, name: str) -> ModuleType:
         """Imports the main module as this worker.
 
@@ -117,6 +155,10 @@ class Space:
                         "Imports start in the folder of the main module, so when it lies in 'src' "
                         "leave out the 'src.' prefix."
                     )
+                self._explain(error)
+                raise
+            except ImportError as error:
+                self._explain(error)
                 raise
 
     def reload(self, name: str) -> ModuleType:
@@ -136,13 +178,29 @@ class Space:
                 isolation.restore_modules(self, before)
                 raise
 
+    def _explain(self, error: ImportError) -> None:
+        """Adds a note where a package was at fault that is compiled for the runtime only."""
+        name = None
+        for folder in self.extra_path:
+            for frame, _ in traceback.walk_tb(error.__traceback__):
+                file = Path(frame.f_code.co_filename)
+                if file.is_relative_to(folder):
+                    name = file.relative_to(folder).parts[0].removesuffix(".py")
+            if name is not None:
+                error.add_note(
+                    f"{name!r} was found in {folder} only, where packages are compiled for the "
+                    f"runtime. If it is such a package, install it into the environment that "
+                    f"pyflare runs in: {sys.executable} -m pip install {name}"
+                )
+                return
+
     def _check_main(self, name: str) -> None:
         if self.root is None:
             return
         if not may_be_module(name):
             texts = shadowed_files(self.root)
             raise ImportError(texts.get(f"{name}.py", f"{name!r} cannot be a main module"))
-        if (self.root / "python_modules" / f"{name}.py").exists():
+        if (self.root / VENDORED / f"{name}.py").exists():
             raise ImportError(
                 f"Python module python_modules/{name}.py clashes with main module: "
                 f"both are imported as {name!r}. Rename the main module."

@@ -24,6 +24,7 @@ from typing import Any
 from pyflare.js.callbacks import console_sink
 from pyflare.js.value import jsnull
 from pyflare.workers.borrowed_loop import (
+    OWN_THREADS,
     BorrowedLoop,
     complete,
     inline_run_in_executor,
@@ -36,9 +37,6 @@ from pyflare.workers.exits import contained, not_by_workers
 from pyflare.workers.patches import Patches
 from pyflare.workers.suspend import can_run_sync, run_sync
 from pyflare.workers.third_party import ThirdPartyFinder
-
-_OWN_THREADS = "pyflare-"
-"""What the names of the emulator's own threads begin with."""
 
 
 class StandardLibrary:
@@ -247,9 +245,11 @@ def _thread_start(original: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(original)
     def start(self: Any) -> None:
         scope = current.get()
-        if scope is not None:
+        # A signal, whose handler starts a thread, comes at any moment.
+        by_emulator = sys._getframe(1).f_globals.get("__name__", "").startswith("pyflare.")
+        if scope is not None and not by_emulator:
             self.run = functools.partial(contextvars.copy_context().run, self.run)
-            if not self.name.startswith(_OWN_THREADS):
+            if not self.name.startswith(OWN_THREADS):
                 _warn_of_thread(scope)
         original(self)
 

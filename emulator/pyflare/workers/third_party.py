@@ -1,21 +1,25 @@
 """Installed packages that are adapted when a worker imports them; the emulator itself imports none.
 
 Those that hand work to threads run it inline: the runtime has no threads, and on a thread neither
-bindings nor `run_sync` work. The SDK's ASGI adapter gets a faster way.
+bindings nor `run_sync` work. The SDK's ASGI adapter and its conversion of arguments get faster ways.
 """
 
 from __future__ import annotations
 
 import contextvars
 import sys
+from array import array
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from pyflare.workers.borrowed_loop import worker_loop
 from pyflare.workers.patches import Patches
+
+#: Formats of memory whose elements are numbers.
+_NUMBERS: Final = frozenset("bBhHiIlLqQfd")
 
 
 class ThirdPartyFinder:
@@ -74,6 +78,16 @@ def _patch_anyio(patches: Patches, module: ModuleType) -> None:
 
 def _patch_asgiref(patches: Patches, module: ModuleType) -> None:
     patches.replace(module.SyncToAsync, "single_thread_executor", InlineExecutor)
+    # Django's handler has an executor for every request.
+    patches.replace(module, "ThreadPoolExecutor", _inline_executors)
+
+
+def _inline_executors(original: Callable[..., Executor]) -> Callable[..., Executor]:
+    def make(*args: Any, **kwargs: Any) -> Executor:
+        executor = original(*args, **kwargs)
+        return executor if worker_loop() is None else InlineExecutor(executor)
+
+    return make
 
 
 def _patch_sdk_asgi(patches: Patches, module: ModuleType) -> None:
@@ -83,14 +97,41 @@ def _patch_sdk_asgi(patches: Patches, module: ModuleType) -> None:
         patches.replace(module, "fetch", make_fetch(module))
 
 
+def _patch_sdk_rpc(patches: Patches, module: ModuleType) -> None:
+    if hasattr(module, "_is_iterable"):
+        patches.replace(module, "_is_iterable", _holding_more_than_numbers)
+
+
+def _holding_more_than_numbers(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Spares the SDK the search for what cannot be sent in buffers, which takes a second for a megabyte."""
+    from pyflare.js.typed_array import TypedArray
+
+    def is_iterable(value: Any) -> bool:
+        if isinstance(value, TypedArray | array):
+            return False
+        if type(value) is memoryview and value.ndim == 1 and value.format in _NUMBERS:
+            return False
+        return original(value)
+
+    return is_iterable
+
+
 class InlineExecutor(Executor):
-    """Runs a worker's functions at once on the calling thread, everybody else's on `original`."""
+    """Runs a worker's functions at once on the calling thread, everybody else's on `original`.
+
+    It is false while `original` has had nothing to do: asgiref then has nothing to end, for which it starts a thread.
+    """
 
     def __init__(self, original: Executor) -> None:
         self._original = original
+        self._used = False
+
+    def __bool__(self) -> bool:
+        return self._used
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         if worker_loop() is None:
+            self._used = True
             return self._original.submit(fn, *args, **kwargs)
         future: Future[Any] = Future()
         try:
@@ -109,4 +150,5 @@ _PATCHES: dict[str, Callable[[Patches, ModuleType], None]] = {
     "anyio.to_thread": _patch_anyio,
     "asgiref.sync": _patch_asgiref,
     "workers.asgi": _patch_sdk_asgi,
+    "workers.rpc": _patch_sdk_rpc,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from types import CoroutineType, TracebackType
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyflare.js.caches import CacheOpener, cache_opener
 from pyflare.js.clock import call_later, wall_time
-from pyflare.js.error import Error, TypeError_
+from pyflare.js.error import Error
 from pyflare.js.fetch import Send, outbound
 from pyflare.js.globals import node_compat
 from pyflare.js.response import Response
@@ -23,11 +24,19 @@ from pyflare.js.value import JsObject
 from pyflare.js.websocket_keeping import keep_connection
 from pyflare_bindings.clock import Clock
 
+from .answers import not_a_response, response_in
 from .carriers import CarrierPool
 from .connections import RELOADED, STOPPING, Connections
 from .current import WorkerScope, current_event
 from .entrypoint_helper import GLOBAL_SCOPE_ERROR
-from .entrypoints import Entrypoints, find_entrypoints, positional_capacity
+from .entrypoints import (
+    Entrypoints,
+    find_entrypoints,
+    handler_name,
+    no_event_handler,
+    no_handler,
+    positional_capacity,
+)
 from .event import Background, ExecutionContext, FailureReport
 from .isolation import Space
 from .rpc.session import EventHost
@@ -39,8 +48,19 @@ __all__ = ["Worker", "WorkerDefinition"]
 
 T = TypeVar("T")
 
+if sys.version_info >= (3, 12):
+    _current_task = asyncio.current_task
+else:
+
+    def _current_task() -> asyncio.Task[Any] | None:
+        """What `asyncio.current_task` is since Python 3.12 at C speed."""
+        task: asyncio.Task[Any] | None = asyncio.tasks._current_tasks.get(  # type: ignore[attr-defined]
+            asyncio._get_running_loop()
+        )
+        return task
+
+
 _NO_FETCH = "Handler does not export a fetch() function."
-_NOT_A_RESPONSE = "Incorrect type for Promise: the Promise did not resolve to 'Response'."
 
 
 @dataclass(slots=True, frozen=True)
@@ -50,7 +70,8 @@ class WorkerDefinition:
     ``main_module``: name of the module that holds the handlers, imported from the root of ``space``; empty where there
     is no code, only assets;
     ``environment``: the raw ``env``; ``wrap_environment``: what the SDK's classes get of it, per event;
-    ``legacy_handlers``: whether module-level ``on_fetch`` counts; ``open_cache``: what ``js.caches`` opens caches with.
+    ``legacy_handlers``: whether module-level ``on_fetch`` counts and classes have the same prefix; ``open_cache``: what
+    ``js.caches`` opens caches with.
     """
 
     name: str
@@ -112,6 +133,7 @@ class Worker:
         self.connections.close_all(*RELOADED)
         self.definition = definition
         self.name = definition.name
+        self._fetch_name = handler_name("fetch", legacy=definition.legacy_handlers)
         self._environment = definition.environment
         self._wrap_environment = definition.wrap_environment
         scope = self.scope
@@ -154,7 +176,7 @@ class Worker:
         self._default = entrypoints.default
         self._capacities = {}
         self._has_legacy_fetch = has_legacy_fetch
-        fetch = getattr(self._default, "fetch", None)
+        fetch = getattr(self._default, self._fetch_name, None)
         self._capacity = 0 if fetch is None else positional_capacity(fetch, 4) - 1
 
     def fail(self, error: BaseException) -> None:
@@ -184,10 +206,19 @@ class Worker:
 
             trace = execution._trace = EventTrace(self.name, self.tracer, execution)
             context.run(trace.listen)
+        execution._task = _current_task()
         try:
-            return await self._carriers.drive(event, context)
+            result = await self._carriers.drive(event, context)
+        except BaseException as error:
+            aborted = execution._abortion
+            if aborted is None or aborted.told or isinstance(error, GeneratorExit):
+                raise
+            raise aborted.tell() from None
         finally:
             execution.end()
+        if execution._abortion is not None and not execution._abortion.told:
+            raise execution._abortion.tell()
+        return result
 
     async def fetch(self, request: Any, entrypoint: str | None = None) -> Response:
         """Answer a request, by the default class or a named one; to be run by :meth:`run`.
@@ -198,20 +229,25 @@ class Worker:
         event: ExecutionContext = current_event.get()
         if event._trace is not None and event._trace.wants():
             return await event._trace.fetch(request, entrypoint, self.fetch(request, entrypoint))
-        if self._default is not None or entrypoint is not None:
-            from workers import Request
+        try:
+            if self._default is not None or entrypoint is not None:
+                from workers import Request
 
-            instance = self.instance(entrypoint)
-            try:
-                handler = instance.fetch
-            except AttributeError:
-                raise TypeError_("Method fetch does not exist") from None
-            capacity = self._capacity if entrypoint is None else self._capacity_of(instance)
-            result = handler(*(Request(request), None, None)[:capacity])
-        else:
-            result = self._legacy_fetch(request, event)
-        if type(result) is CoroutineType or inspect.isawaitable(result):
-            result = await result
+                instance = self.instance(entrypoint)
+                handler = getattr(instance, self._fetch_name, None)
+                if not callable(handler):
+                    raise no_handler(instance, "fetch", legacy=self.definition.legacy_handlers)
+                capacity = self._capacity if entrypoint is None else self._capacity_of(instance)
+                result = handler(*(Request(request), None, None)[:capacity])
+            else:
+                result = self._legacy_fetch(request, event)
+            if type(result) is CoroutineType or inspect.isawaitable(result):
+                result = await result
+        except BaseException as error:
+            if event._abortion is None or isinstance(error, GeneratorExit):
+                raise
+        if event._abortion is not None:
+            raise event._abortion.tell()
         return self.as_response(result)
 
     def is_legacy(self) -> bool:
@@ -239,7 +275,7 @@ class Worker:
             instance = self._default(event, self.make_env())
             handler = getattr(instance, name, None)
             if not callable(handler):
-                raise TypeError_(f"Method {name} does not exist")
+                raise no_event_handler(instance, name)
             offered = (*arguments, None, None)
         else:
             handler = self.entrypoints.handlers.get(f"on_{name}")
@@ -252,8 +288,16 @@ class Worker:
                     f'Python entrypoint "{self._file}" does not export a handler named "on_{name}"'
                 )
             offered = (*arguments, self._environment, event)
-        result = handler(*offered[: positional_capacity(handler, len(offered))])
-        return await result if inspect.isawaitable(result) else result
+        try:
+            result = handler(*offered[: positional_capacity(handler, len(offered))])
+            if inspect.isawaitable(result):
+                result = await result
+        except BaseException as error:
+            if event._abortion is None or isinstance(error, GeneratorExit):
+                raise
+        if event._abortion is not None:
+            raise event._abortion.tell()
+        return result
 
     def check_loaded(self) -> None:
         """Raise the failure that this worker answers every event with, if it could not be loaded."""
@@ -278,7 +322,9 @@ class Worker:
         cls = type(instance)
         known = self._capacities.get(cls)
         if known is None:
-            known = self._capacities[cls] = positional_capacity(instance.fetch, 3)
+            known = self._capacities[cls] = positional_capacity(
+                getattr(instance, self._fetch_name), 3
+            )
         return known
 
     def _no_entrypoint(self, name: str | None) -> Error:
@@ -311,20 +357,14 @@ class Worker:
 
     def as_response(self, result: Any, handler: str | None = None) -> Response:
         """What a ``fetch`` handler returned, as a response. Raises: TypeError, which names ``handler``."""
-        if isinstance(result, Response):
-            return result
-        # The SDK's Response and FetchResponse; `js_response` is also what older code returns by hand.
-        wrapped = getattr(result, "js_response", None)
-        if isinstance(wrapped, Response):
-            return wrapped
-        error = TypeError_(_NOT_A_RESPONSE)
+        response = response_in(result)
+        if response is not None:
+            return response
         if handler is None:
-            handler = "on_fetch" if self._default is None else "Default.fetch"
-        shown = "None" if result is None else f"a value of type {type(result).__name__}"
-        error.add_note(f"{handler} in {self._file} returned {shown}; return a Response.")
-        raise error
+            handler = "on_fetch" if self._default is None else f"Default.{self._fetch_name}"
+        raise not_a_response(result, handler, self._file, of_class="." in handler)
 
-    def _legacy_fetch(self, request: Any, context: ExecutionContext) -> Any:
+    async def _legacy_fetch(self, request: Any, context: ExecutionContext) -> Any:
         if not self.definition.legacy_handlers:
             error = Error(_NO_FETCH)
             error.add_note(self._what_is_there())
@@ -335,7 +375,11 @@ class Worker:
                 f'Python entrypoint "{self.definition.main_module}.py" does not export a handler named "on_fetch"'
             )
         arguments = (request, self._environment, context)
-        return handler(*arguments[: positional_capacity(handler, len(arguments))])
+        result = handler(*arguments[: positional_capacity(handler, len(arguments))])
+        while inspect.isawaitable(result):
+            # JavaScript gets it as it is and awaits whatever can be awaited.
+            result = await result
+        return result
 
     @property
     def _file(self) -> str:

@@ -705,6 +705,29 @@ class TestCallers:
 
         assert with_objects(source, program) == list("abababababababababab" + "a")
 
+    def test_what_is_no_promise_is_background_work_that_is_done(self, with_objects, run):
+        source = """
+            from workers import wait_until
+
+            class Thing(DurableObject):
+                async def begin(self):
+                    for value in (None, 5, "text", {}, [1], print):
+                        self.ctx.waitUntil(value)
+                        wait_until(value)
+                    try:
+                        self.ctx.waitUntil()
+                    except js.TypeError as error:
+                        return str(error)
+        """
+
+        async def program(env, flare):
+            return await env.THING.getByName("a").begin()
+
+        assert with_objects(source, program) == (
+            "TypeError: Failed to execute 'waitUntil' on 'DurableObjectState': parameter 1 is not of type 'Promise'."
+        )
+        assert "waitUntil" not in run.err.text
+
     def test_background_failures_are_logged(self, with_objects, run):
         source = """
             class Thing(DurableObject):

@@ -160,3 +160,37 @@ def test_its_constructor_is_what_the_sdk_looks_for(with_objects):
         "DurableObjectNamespace",
         "DurableObject",
     )
+
+
+MISSING = "TypeError: Failed to execute '{}' on 'DurableObjectNamespace': parameter {} is not of type '{}'."
+
+
+@pytest.mark.parametrize(
+    ("call", "method", "position", "kind"),
+    [
+        (lambda thing: thing.idFromName(), "idFromName", 1, "string"),
+        (lambda thing: thing.idFromString(), "idFromString", 1, "string"),
+        (lambda thing: thing.getByName(), "getByName", 1, "string"),
+        (lambda thing: thing.get(), "get", 1, "DurableObjectId"),
+        (lambda thing: thing.newUniqueId(5), "newUniqueId", 1, "NewUniqueIdOptions"),
+        (lambda thing: thing.getByName("a", 5), "getByName", 2, "GetDurableObjectOptions"),
+        (
+            lambda thing: thing.get(thing.idFromName("a"), "x"),
+            "get",
+            2,
+            "GetDurableObjectOptions",
+        ),
+    ],
+)
+def test_an_argument_that_is_missing_or_wrong_is_named(in_namespace, call, method, position, kind):
+    def refused(thing, other):
+        with pytest.raises(JsException) as caught:
+            call(thing)
+        return str(caught.value)
+
+    assert in_namespace(refused) == MISSING.format(method, position, kind)
+
+
+def test_a_stub_has_two_properties_of_its_own(in_namespace):
+    keys = in_namespace(lambda thing, other: list(thing.getByName("a")._binding.object_keys()))
+    assert keys == ["id", "name"]

@@ -108,6 +108,26 @@ class TestTheHandler:
 
         assert bench.run(program, config) == [1]
 
+    def test_that_is_named_for_other_dates_is_not_found(self, bench: Bench) -> None:
+        source = """
+            class Thing(DurableObject):
+                async def set(self, at):
+                    await self.ctx.storage.setAlarm(at)
+
+                async def alarm(self):
+                    raise NotImplementedError
+        """
+        config = bench.write(source, compatibility_date="2025-08-01")
+
+        async def program(env: Any, flare: Any) -> None:
+            await env.THING.getByName("a").set(at(5))
+            await bench.until(6)
+
+        bench.run(program, config)
+
+        assert "TypeError: Method on_alarm does not exist (in Thing, alarm)" in bench.errors
+        assert "Rename Thing.alarm to on_alarm" in bench.errors
+
     def test_of_one_object_never_runs_twice_at_a_time(self, bench: Bench) -> None:
         source = """
             runs = []

@@ -403,6 +403,44 @@ class TestTheFileOfTheScheduler:
         assert bench.run(program) == 0
         assert "Alarms do not run:" in bench.errors
 
+    def test_one_that_can_be_used_again_is_used_without_a_restart(self, bench: Bench) -> None:
+        bench(TICK, set_alarm)
+        (table,) = (path for path in self.files(bench) if path.suffix == ".sqlite")
+        table.rename(table.with_name("aside"))
+        table.mkdir()
+
+        async def program(env: Any, flare: Any) -> Any:
+            await bench.until(20)
+            before = ran_at(flare)
+            table.rmdir()
+            table.with_name("aside").rename(table)
+            await bench.until(40)
+            return before, ran_at(flare)
+
+        assert bench.run(program) == ([], [5])
+        assert "This is tried again every 10 seconds." in bench.errors
+        assert "Alarms run again." in "\n".join(bench.lines)
+
+    def test_objects_that_cannot_be_read_are_compared_as_soon_as_they_can(
+        self, bench: Bench
+    ) -> None:
+        bench(TICK, set_alarm)
+        for path in self.files(bench):
+            path.unlink()
+        (young,) = (path for path in bench.state.rglob("young.sqlite") if path.is_file())
+        young.rename(young.with_name("aside"))
+        young.mkdir()
+
+        async def program(env: Any, flare: Any) -> Any:
+            await bench.until(20)
+            young.rmdir()
+            young.with_name("aside").rename(young)
+            await bench.until(60)
+            return ran_at(flare)
+
+        assert bench.run(program) == [5]
+        assert "The alarms could not be compared with the stored objects:" in bench.errors
+
 
 async def program_nothing(env: Any, flare: Any) -> None:
     """Start and end."""

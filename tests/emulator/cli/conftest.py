@@ -64,6 +64,7 @@ class Dev:
             ],
             cwd=cwd,
             env=os.environ | environ,
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -71,11 +71,44 @@ def test_bad_usage_exits_with_2_and_says_why(
     assert message in capsys.readouterr().err
 
 
-def test_unknown_command_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("deplyo", "invalid choice: 'deplyo'"),
+        ("deploy", "'deploy' is a command of wrangler. pyflare runs Workers on this machine"),
+        ("secret list", "'secret' is a command of wrangler."),
+        (
+            "d1 list",
+            "'d1 list' is a command of wrangler, for Cloudflare's account. Local databases",
+        ),
+        ("d1 time-travel info DB", "'d1 time-travel' is a command of wrangler"),
+        ("kv namespace list", "`pyflare kv key list --binding NAME`"),
+        ("r2 bucket list", "`pyflare r2 object list NAME`"),
+        ("queues info jobs", "`pyflare queues list`"),
+        ("queues inof", "invalid choice: 'inof'"),
+    ],
+)
+def test_unknown_commands_exit_with_2_and_say_what_there_is(
+    words: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as stopped:
-        main(["deploy"])
+        main(words.split())
     assert stopped.value.code == 2
-    assert "invalid choice: 'deploy'" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", ["kv key list --nope", "kv key list --binding KV more", "d1 migrations list DB --nope"]
+)
+def test_an_unknown_argument_is_told_with_the_usage_of_its_command(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(words.split())
+    assert stopped.value.code == 2
+    told = capsys.readouterr().err
+    assert f"usage: pyflare {' '.join(words.split()[:3])} [-h] [-c FILE]" in told
+    assert "unrecognized arguments: " in told
 
 
 def test_version_is_the_distributions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -161,6 +161,34 @@ def test_when_the_owner_stops_in_an_orderly_way_the_others_go_on(
     assert beta.stop(signal.SIGTERM) == 0
 
 
+def test_an_owner_that_stops_warns_of_nothing_that_leaves_with_it(session: Any) -> None:
+    classes = {"migrations": [{"tag": "v1", "new_sqlite_classes": ["Counter"]}]}
+    counter = {"name": "COUNTER", "class_name": "Counter"}
+    source = f"{SOURCE}\nfrom workers import DurableObject\nclass Counter(DurableObject): pass\n"
+    beta = {"durable_objects": {"bindings": [counter]}, **classes}
+    alpha = {"durable_objects": {"bindings": [{**counter, "script_name": "beta"}]}}
+    owner = session("alpha", **alpha).ready()
+    session("beta", source, **beta).ready()
+    told = len(owner.err)
+
+    owner.stop(signal.SIGINT)
+
+    assert "beta has left." in owner.out
+    assert "which is not running here" not in owner.err[told:]
+
+
+def test_a_breakpoint_of_a_joined_worker_is_passed_over_where_the_owner_has_no_terminal(
+    session: Any,
+) -> None:
+    session("alpha").ready()
+    source = SOURCE.replace('print("printed by"', 'breakpoint(); print("printed by"')
+    joined = session("beta", source).ready()
+
+    assert joined.get() == (200, "beta version one")
+    joined.until(lambda: "is passed over" in joined.err)
+    assert "entry.py:6 is passed over: process" in joined.err
+
+
 def test_several_that_start_at_once_elect_exactly_one(session: Any, tmp_path: Path) -> None:
     names = [f"worker-{n}" for n in range(5)]
     several = [session(name) for name in names]

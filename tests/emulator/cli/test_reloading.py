@@ -9,6 +9,10 @@ from typing import Any
 
 import pytest
 
+from pyflare.cli.reload import _watched
+from pyflare.config import load
+from tests.emulator.conftest import write_worker
+
 ANSWER = """\
 from workers import Response, WorkerEntrypoint
 
@@ -82,6 +86,33 @@ def test_broken_module_shows_its_traceback_and_the_next_save_mends_it(
     project.running.until(lambda: f"✘ [ERROR] Uncaught {error}" in project.running.err)
     project.entry.write_text(ANSWER.format(text="'mended'"))
     project.answers("mended")
+
+
+def test_file_that_a_rule_bundles_is_read_again(edited: Any) -> None:
+    project = edited(rules=[{"type": "Data", "globs": ["**/*.yml"]}])
+    page = project.directory / "src" / "page.yml"
+    project.entry.write_text(
+        "import pathlib\n"
+        "TEXT = (pathlib.Path(__file__).parent / 'page.yml').read_text()\n"
+        + ANSWER.format(text="TEXT")
+    )
+    project.fails("FileNotFoundError")
+    page.write_text("first")
+    project.answers("first")
+    page.write_text("second")
+    project.answers("second")
+
+
+@pytest.mark.parametrize(("file", "is_apart"), [("0001_a.sql", True), ("__init__.py", False)])
+def test_migrations_beside_the_main_module_are_no_reason_to_load_it_again(
+    tmp_path: Path, file: str, is_apart: bool
+) -> None:
+    databases = [{"binding": "DB", "database_id": "db"}]
+    config = write_worker(tmp_path, {"entry.py": ""}, main="entry.py", d1_databases=databases)
+    (tmp_path / "migrations").mkdir()
+    before = _watched([load(config)]).snapshot()
+    (tmp_path / "migrations" / file).write_text("")
+    assert (_watched([load(config)]).snapshot() == before) is is_apart
 
 
 def test_deleted_entry_does_not_end_the_process(edited: Any) -> None:

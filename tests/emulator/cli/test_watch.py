@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pyflare.cli.watch import Watched, changes
+from pyflare.config import Rule
 
 
 @pytest.fixture
@@ -137,6 +138,30 @@ def test_what_is_no_source_is_not_looked_at(project: Path, name: str) -> None:
     file.parent.mkdir(exist_ok=True, parents=True)
     file.write_text("x")
     assert str(file) not in watched(project).snapshot()
+
+
+@pytest.mark.parametrize(
+    ("name", "is_bundled"),
+    [
+        ("page.yml", True),
+        ("package/page.yml", True),
+        ("template.j2", True),
+        ("package/template.j2", False),
+        ("page.css", False),
+        ("node_modules/page.yml", False),
+        (".hidden/page.yml", False),
+    ],
+)
+def test_what_rules_bundle_is_looked_at(project: Path, name: str, is_bundled: bool) -> None:
+    source = project / "src"
+    rules = [Rule("Data", ("**/*.yml",)), Rule("Text", ("*.j2",))]
+    file = source / name
+    file.parent.mkdir(exist_ok=True, parents=True)
+    file.write_text("x")
+
+    found = Watched((source, project / "other"), rules={source: rules}).snapshot()
+
+    assert (str(file) in found) is is_bundled
 
 
 def test_virtual_environment_of_any_name_is_not_looked_at(project: Path) -> None:

@@ -32,6 +32,14 @@ from pyflare.config.dotenv import expand, parse
         ("a.b-c_1=x", {"a.b-c_1": "x"}),
         ("A='", {"A": "'"}),
         ('A={"json": [1, 2]}', {"A": '{"json": [1, 2]}'}),
+        ('A="{"type":"x"}"', {"A": '{"type":"x"}'}),
+        ('A="say "hi"" # why\nB=2', {"A": 'say "hi"', "B": "2"}),
+        ("A='{\"k\":'v'}'", {"A": "{\"k\":'v'}"}),
+        ("A='it''s'", {"A": "it''s"}),
+        ('A="C:\\dir\\"\nB="x"', {"A": "C:\\dir\\", "B": "x"}),
+        ('A="C:\\dir # 1\\" # 2', {"A": "C:\\dir # 1\\"}),
+        ('A=\n"below"\nB\n=2', {"A": "below", "B": "2"}),
+        ("A=\nB=2", {"A": "", "B": "2"}),
     ],
 )
 def test_reads(text, values):

@@ -77,7 +77,7 @@ def loaded(run: Runner, tmp_path: Path) -> Callable[..., Any]:
                     async def tail(self, events, env, ctx):
                         from js import console
                         item = events[0]
-                        console.log(f"TAIL {item.scriptName} {item.outcome} {item.logs[0].message[0]}")
+                        console.log(f"TAIL {item.scriptName} {item.outcome} {item.logs[0].message[0]} {item.preview}")
             """,
             "src/names.py": "NAME = 'parent'",
         },
@@ -269,7 +269,7 @@ def test_tails_are_told(loaded: Any, run: Runner) -> None:
             await asyncio.sleep(0)
 
     loaded(program)
-    assert "TAIL parent/t ok working" in run.out.text
+    assert "TAIL parent/t ok working None" in run.out.text
 
 
 def test_data_modules_are_files_beside_the_code(loaded: Any) -> None:

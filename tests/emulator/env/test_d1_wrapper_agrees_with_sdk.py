@@ -83,6 +83,18 @@ async def batch(db: Any) -> Any:
     return await db.batch([db.prepare("SELECT ? AS n").bind(n) for n in range(3)])
 
 
+async def batch_made_javascript(db: Any) -> Any:
+    from pyodide.ffi import to_js
+
+    statements = [db.prepare("SELECT ? AS n").bind(n) for n in range(2)]
+    session = db.withSession()
+    return [
+        await db.batch(to_js(statements)),
+        await session.batch(to_js([session.prepare("SELECT 1 AS a")])),
+        await db.batch(to_js([*statements, db.prepare("SELECT 3 AS n")])),
+    ]
+
+
 async def empty_batch(db: Any) -> Any:
     return await db.batch([])
 
@@ -153,7 +165,60 @@ async def rebinding_keeps_the_receiver(db: Any) -> Any:
     return [(await once.first()).v, (await twice.first()).v]
 
 
+#: Calls with arguments that are missing, too many, of another type, or given by name.
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "first(None)": lambda db: db.prepare("SELECT 1 AS a").first(None),
+    "first(None) of no rows": lambda db: db.prepare("SELECT 1 AS a WHERE 0").first(None),
+    "first(5)": lambda db: db.prepare("SELECT 1 AS a").first(5),
+    "first(5) of a column 5": lambda db: db.prepare('SELECT 1 AS "5"').first(5),
+    "first(column=)": lambda db: db.prepare("SELECT 1 AS a").first(column="a"),
+    "first of two": lambda db: db.prepare("SELECT 1 AS a").first("a", "b"),
+    "all(1)": lambda db: db.prepare("SELECT 1 AS a").all(1),
+    "raw(options=)": lambda db: db.prepare("SELECT 1 AS a").raw(options={"columnNames": True}),
+    "raw of two": lambda db: db.prepare("SELECT 1 AS a").raw({"columnNames": True}, 5),
+    "prepare()": lambda db: db.prepare().all(),
+    "prepare(None)": lambda db: db.prepare(None).all(),
+    "prepare(query=)": lambda db: db.prepare(query="SELECT 1").all(),
+    "prepare of two": lambda db: db.prepare("SELECT 1", 5).all(),
+    "bind(a=)": lambda db: db.prepare("SELECT ?").bind(a=1).all(),
+    "bind of one and one by name": lambda db: db.prepare("SELECT ?").bind(1, a=1).all(),
+    "exec()": lambda db: db.exec(),
+    "exec(None)": lambda db: db.exec(None),
+    "exec(5)": lambda db: db.exec(5),
+    "exec(query=)": lambda db: db.exec(query="SELECT 1"),
+    "exec of two": lambda db: db.exec("SELECT 1", 5),
+    "batch()": lambda db: db.batch(),
+    "batch(None)": lambda db: db.batch(None),
+    "batch(5)": lambda db: db.batch(5),
+    "batch(statements=)": lambda db: db.batch(statements=[]),
+    "batch of two": lambda db: db.batch([db.prepare("SELECT 1")], 5),
+    "query()": lambda db: db.query({"queries": []}),
+    "dump()": lambda db: db.dump(),
+}
+
+
+def awaits(call: Callable[[Any], Any]) -> Program:
+    async def program(db: Any) -> Any:
+        return await call(db)
+
+    return program
+
+
+def opens_session(*arguments: Any, **named: Any) -> Program:
+    async def program(db: Any) -> Any:
+        return db.withSession(*arguments, **named).getBookmark()
+
+    return program
+
+
 PROGRAMS: dict[str, Program] = {f"bind {name}": binds(value) for name, value in VALUES.items()}
+PROGRAMS |= {name: awaits(call) for name, call in CALLS.items()}
+PROGRAMS |= {
+    "withSession(None)": opens_session(None),
+    "withSession(5)": opens_session(5),
+    "withSession(constraint=)": opens_session(constraint="x"),
+    "withSession of two": opens_session(" x ", 5),
+}
 PROGRAMS |= {
     program.__name__: program
     for program in (
@@ -162,6 +227,7 @@ PROGRAMS |= {
         first_of_column,
         missing_column,
         batch,
+        batch_made_javascript,
         empty_batch,
         batch_of_texts,
         batch_tuple,
@@ -214,7 +280,9 @@ def comparable(value: Any) -> Any:
     """With types, and without the one number that differs from run to run."""
     if isinstance(value, dict):
         return type(value).__name__, [
-            (key, comparable(item)) for key, item in value.items() if key != "duration"
+            (key, comparable(item))
+            for key, item in value.items()
+            if key not in ("duration", "sql_duration_ms")
         ]
     if isinstance(value, list):
         return [comparable(item) for item in value]
@@ -236,3 +304,81 @@ def test_an_operation_runs_although_nobody_awaits_it(tmp_path: Path, runtime: No
         return (await db.prepare("SELECT count(*) AS n FROM t").first()).n
 
     assert outcome(program, tmp_path, direct=True) == ("int", 1)
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "through the SDK"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("first(None)", "Error: D1_COLUMN_NOTFOUND: Column not found (null)"),
+        ("first(5)", "Error: D1_COLUMN_NOTFOUND: Column not found (5)"),
+        ("first(column=)", "Error: D1_COLUMN_NOTFOUND: Column not found ([object Object])"),
+        ("exec()", "TypeError: Cannot read properties of undefined (reading 'trim')"),
+        ("exec(None)", "TypeError: Cannot read properties of null (reading 'trim')"),
+        ("exec(5)", "TypeError: query.trim is not a function"),
+        ("exec(query=)", "TypeError: query.trim is not a function"),
+        ("batch()", "TypeError: Cannot read properties of undefined (reading 'map')"),
+        ("batch(None)", "TypeError: Cannot read properties of null (reading 'map')"),
+        ("batch(5)", "TypeError: statements.map is not a function"),
+        ("batch(statements=)", "TypeError: statements.map is not a function"),
+        ("withSession(5)", "TypeError: constraintOrBookmark?.trim is not a function"),
+        ("withSession(constraint=)", "TypeError: constraintOrBookmark?.trim is not a function"),
+        (
+            "bind(a=)",
+            "Error: D1_TYPE_ERROR: Type 'object' not supported for value '[object Object]'",
+        ),
+        ("prepare(query=)", "Error: D1_ERROR: The SQL is not a text but [object Object]."),
+        (
+            "query()",
+            "Error: D1_ERROR: D1Database.query() requires the d1_binding_jsrpc compatibility flag. "
+            "Enable d1_binding_jsrpc before calling query().",
+        ),
+    ],
+)
+def test_the_error_of_a_wrong_argument(
+    name: str, message: str, direct: bool, tmp_path: Path, runtime: None
+) -> None:
+    assert outcome(PROGRAMS[name], tmp_path, direct=direct) == ("JsException", message)
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "through the SDK"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "all(1)",
+        "first of two",
+        "raw of two",
+        "prepare of two",
+        "exec of two",
+        "batch of two",
+    ],
+)
+def test_surplus_arguments_are_ignored(
+    name: str, direct: bool, tmp_path: Path, runtime: None
+) -> None:
+    assert outcome(PROGRAMS[name], tmp_path, direct=direct)[0] != "JsException"
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "through the SDK"])
+def test_a_batch_may_be_a_javascript_array(direct: bool, tmp_path: Path, runtime: None) -> None:
+    async def program(db: Any) -> Any:
+        from pyodide.ffi import to_js
+
+        results = await db.batch(to_js([db.prepare("SELECT ? AS n").bind(n) for n in (7, 8)]))
+        return [result.results[0].n for result in results]
+
+    assert outcome(program, tmp_path, direct=direct) == [("int", 7), ("int", 8)]
+
+
+@pytest.mark.parametrize("direct", [True, False], ids=["direct", "through the SDK"])
+def test_meta_has_all_documented_fields(direct: bool, tmp_path: Path, runtime: None) -> None:
+    async def program(db: Any) -> Any:
+        meta = (await db.prepare("SELECT 1").run()).meta
+        assert meta.timings.sql_duration_ms == meta.duration
+        return [meta.served_by_region, meta.served_by_primary, meta.total_attempts]
+
+    assert outcome(program, tmp_path, direct=direct) == [
+        ("str", "WEUR"),
+        ("bool", True),
+        ("int", 1),
+    ]

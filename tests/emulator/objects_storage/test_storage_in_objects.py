@@ -165,4 +165,4 @@ async def work(self, storage):
         return await storage.get("n"), str(error)[:30]
 """
     config = _worker(tmp_path, work, migrations=[{"tag": "v1", "new_classes": ["Thing"]}])
-    assert _answers(run, config) == ["(1, 'Error: SQL is not enabled for ')"]
+    assert _answers(run, config) == ["(1, 'Error: This Durable Object is ')"]

@@ -141,7 +141,7 @@ def test_a_value_beyond_the_row_limit_is_refused_and_the_rest_goes_on(storage: A
 @pytest.mark.parametrize("options", ["text", 5, True])
 def test_options_have_to_be_an_object(storage: Any, options: Any) -> None:
     assert storage.error(lambda storage: storage.get("a", options)) == (
-        "TypeError: Failed to execute 'get' on 'DurableObjectStorage': parameter 2 is not of type 'Object'."
+        "TypeError: Failed to execute 'get' on 'DurableObjectStorage': parameter 2 is not of type 'GetOptions'."
     )
 
 
@@ -188,8 +188,9 @@ class TestWithoutSqlite:
             lambda storage: storage.sql.databaseSize,
         ):
             text = limited.error(program)
-            assert text.startswith("Error: SQL is not enabled for this Durable Object class.")
-            assert "If using workerd directly,set `enableSql = true`" in text
+            assert text.startswith(
+                "Error: This Durable Object is not backed by SQLite storage, so the SQL API is not available."
+            )
 
     @pytest.mark.parametrize(
         "program",
@@ -208,9 +209,18 @@ class TestWithoutSqlite:
             "object's namespace is not declared to use SQLite."
         )
 
+    def test_synchronous_transactions_are_refused(self, limited: Any) -> None:
+        assert limited.error(lambda storage: storage.transactionSync(lambda: 1)) == (
+            "Error: Durable Object is not backed by SQL."
+        )
+
+    def test_there_is_no_bookmark(self, limited: Any) -> None:
+        assert limited.error(lambda storage: storage.getCurrentBookmark()) == (
+            "Error: This Durable Object's storage back-end does not implement point-in-time recovery."
+        )
+
     def test_transactions_work(self, limited: Any) -> None:
         async def program(storage: Any) -> Any:
-            storage.transactionSync(lambda: None)
             await storage.transaction(lambda txn: txn.put("a", 1))
             return await storage.get("a")
 
@@ -470,16 +480,57 @@ class TestBookmarks:
             f"00000000-{number:08x}-00000000-{zeros}" for number in range(3)
         ]
 
-    @pytest.mark.parametrize(
-        "operation", ["getBookmarkForTime", "onNextSessionRestoreBookmark", "waitForBookmark"]
-    )
+    @pytest.mark.parametrize("operation", ["getBookmarkForTime", "onNextSessionRestoreBookmark"])
     def test_history_is_refused(self, storage: Any, operation: str) -> None:
         assert storage.error(lambda storage: getattr(storage, operation)("x")) == (
             "Error: This Durable Object's storage back-end does not implement point-in-time recovery."
         )
 
-    @pytest.mark.parametrize("operation", ["ensureReplicas", "disableReplicas"])
-    def test_replicas_are_refused(self, storage: Any, operation: str) -> None:
-        assert storage.error(lambda storage: getattr(storage, operation)()) == (
-            "Error: This Durable Object's storage back-end does not support replication."
+    def test_snapshots_are_refused(self, storage: Any) -> None:
+        assert storage.error(lambda storage: storage.snapshot()) == (
+            "Error: Snapshots of Durable Objects are not emulated."
         )
+
+    @pytest.mark.parametrize(
+        "name", ["primary", "ensureReplicas", "disableReplicas", "waitForBookmark"]
+    )
+    def test_what_flags_for_experiments_bring_is_not_there(self, storage: Any, name: str) -> None:
+        assert not storage(lambda storage: hasattr(storage, name))
+
+
+@pytest.mark.parametrize(
+    ("call", "where", "kind"),
+    [
+        (lambda s: s.get(), "'get' on 'DurableObjectStorage': parameter 1", "string or Array"),
+        (
+            lambda s: s.delete(),
+            "'delete' on 'DurableObjectStorage': parameter 1",
+            "string or Array",
+        ),
+        (lambda s: s.put(), "'put' on 'DurableObjectStorage': parameter 1", "string or object"),
+        (lambda s: s.put("a", 1, 5), "'put' on 'DurableObjectStorage': parameter 3", "PutOptions"),
+        (lambda s: s.list(5), "'list' on 'DurableObjectStorage': parameter 1", "ListOptions"),
+        (
+            lambda s: s.deleteAll(5),
+            "'deleteAll' on 'DurableObjectStorage': parameter 1",
+            "PutOptions",
+        ),
+        (
+            lambda s: s.getAlarm(5),
+            "'getAlarm' on 'DurableObjectStorage': parameter 1",
+            "GetAlarmOptions",
+        ),
+        (
+            lambda s: s.transactionSync(),
+            "'transactionSync' on 'DurableObjectStorage': parameter 1",
+            "function",
+        ),
+        (lambda s: s.kv.get(), "'get' on 'SyncKvStorage': parameter 1", "string"),
+        (lambda s: s.kv.put("a"), "'put' on 'SyncKvStorage': parameter 2", "Value"),
+        (lambda s: s.kv.list(5), "'list' on 'SyncKvStorage': parameter 1", "ListOptions"),
+    ],
+)
+def test_an_argument_that_is_missing_or_wrong_is_named(
+    storage: Any, call: Any, where: str, kind: str
+) -> None:
+    assert storage.error(call) == f"TypeError: Failed to execute {where} is not of type '{kind}'."

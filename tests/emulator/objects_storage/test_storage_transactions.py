@@ -176,7 +176,7 @@ class TestAsync:
     def test_what_is_no_function_is_refused(self, storage: Any) -> None:
         assert storage.error(lambda storage: storage.transaction(5)) == (
             "TypeError: Failed to execute 'transaction' on 'DurableObjectStorage': parameter 1 is not of type "
-            "'Function'."
+            "'function'."
         )
 
 

@@ -192,8 +192,10 @@ class TestMessages:
         assert house(program, source) == (1, 0, [(1000, "", True)])
         assert run.err.text == ""
 
-    def test_an_early_date_also_finds_handlers_with_the_old_prefix(self, house):
-        source = ROOM.replace("webSocketMessage", "on_webSocketMessage")
+    def test_with_an_early_date_handlers_are_found_by_the_old_prefix(self, house):
+        source = ROOM.replace("webSocketMessage", "on_webSocketMessage").replace(
+            "def fetch", "def on_fetch"
+        )
 
         async def program(house):
             peer = await house.connect()
@@ -202,6 +204,19 @@ class TestMessages:
             return peer.messages
 
         assert house(program, source, compatibility_date="2025-06-01") == ["1 1 x"]
+
+    def test_with_an_early_date_a_handler_without_the_prefix_is_an_error(self, house, run):
+        source = ROOM.replace("def fetch", "def on_fetch")
+
+        async def program(house):
+            peer = await house.connect()
+            peer.send("x")
+            await turns()
+            return peer.messages
+
+        assert house(program, source, compatibility_date="2025-06-01") == []
+        assert "TypeError: Method on_webSocketMessage does not exist" in run.err.text
+        assert "Rename Thing.webSocketMessage to on_webSocketMessage" in run.err.text
 
     def test_an_exception_is_logged_and_object_and_socket_stay(self, house, run):
         source = ROOM.replace(

@@ -6,6 +6,8 @@ import textwrap
 
 import pytest
 
+from pyflare.js.error import JsException
+
 USED = (
     "Error: Cannot call `acceptWebSocket()` on this WebSocket because its pair has already been accepted or used in a "
     "Response."
@@ -258,3 +260,19 @@ class TestEventLimit:
     )
     def test_what_may_be_set(self, house, code, text):
         assert refusal(house, code) == text
+
+
+class TestAnswering:
+    @pytest.mark.parametrize("headers", [{}, {"Upgrade": "h2c"}])
+    def test_a_socket_that_nobody_asked_for_is_the_objects_failure(self, house, headers):
+        async def program(house):
+            with pytest.raises(JsException, match="did not contain the header") as caught:
+                await house.stub()._binding.fetch("http://object/", headers=headers)
+            return caught.value
+
+        error = house(program)
+        assert (error.name, error.durableObjectId is None) == ("TypeError", False)
+        assert error.message == (
+            "Worker tried to return a WebSocket in a response to a request which did not contain the header "
+            '"Upgrade: websocket".'
+        )

@@ -37,6 +37,10 @@ class Owner:
     def run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(30)
 
+    def call_soon(self, function: Callable[[], object]) -> None:
+        """Call a function on the owner's loop, without waiting for it."""
+        self._loop.call_soon_threadsafe(function)
+
     def end(self, grace: float = 2.0) -> None:
         """Close everything, as an orderly end does."""
         if not self._ended:

@@ -3,6 +3,7 @@
 import json
 import socket
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -256,3 +257,16 @@ def test_a_directory_that_stays_busy_is_named_in_the_end(tmp_path: Path) -> None
     assert len(notices) == 1
     assert notices[0].startswith("Waiting for process ")
     lease.release()
+
+
+def test_an_owner_that_stands_still_is_named_with_the_likely_reasons(owner: Owner) -> None:
+    stands, notices = threading.Event(), list[str]()
+    owner.call_soon(stands.wait)
+    try:
+        with pytest.raises(OwnerRefused, match=r"open in process \d+, which does not answer"):
+            open_state(owner.root, notice=notices.append, seconds=1.05)
+    finally:
+        stands.set()
+
+    assert ["stand at a breakpoint" in each for each in notices] == [True]
+    open_state(owner.root).close()

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from pyflare.env.r2 import R2Bucket
 from pyflare.owner.shared import OwnerEnded, SharedRegistry
 from pyflare.owner.values import dump, load, pack_error, unpack_error
+from pyflare.pyodide.ffi import to_js
 from pyflare_bindings.clock import SystemClock
 from pyflare_bindings.d1 import D1Error, Statement
 from pyflare_bindings.kv import KVError
@@ -126,6 +128,40 @@ def test_messages_go_to_a_queue(owner: Owner) -> None:
         return (await queue.metrics()).backlog_count
 
     assert using(owner.root, program) == 3
+
+
+@pytest.mark.parametrize("size", [0, 10, 100_000, 3_000_000])
+def test_a_worker_reads_objects_of_another_process_as_its_own(owner: Owner, size: int) -> None:
+    async def program(shared: Any) -> Any:
+        await shared.r2("my-bucket").put("k", bytes(size))
+        bucket = R2Bucket._make(shared.r2("my-bucket"))
+        found = await bucket.get("k")
+        return len((await found.arrayBuffer()).to_py())
+
+    assert using(owner.root, program) == size
+
+
+def test_what_fails_its_conditions_has_no_content(owner: Owner) -> None:
+    async def program(shared: Any) -> Any:
+        bucket = R2Bucket._make(shared.r2("my-bucket"))
+        await bucket.put("k", "value")
+        found = await bucket.get("k", to_js({"onlyIf": {"etagMatches": "other"}}))
+        return hasattr(found, "body"), found.size
+
+    assert using(owner.root, program) == (False, 5)
+
+
+@pytest.mark.parametrize("kind", ["kv", "r2"])
+def test_content_that_nobody_reads_holds_nobody_up(owner: Owner, kind: str) -> None:
+    async def program(shared: Any) -> Any:
+        stored = getattr(shared, kind)("id")
+        await stored.put("k", bytes(2_000_000))
+        for _ in range(70):
+            assert (await stored.get("k")).size == 2_000_000
+        await asyncio.sleep(0)
+        return "done"
+
+    assert using(owner.root, program) == "done"
 
 
 def test_content_that_is_not_read_to_its_end_holds_nobody_up(owner: Owner) -> None:

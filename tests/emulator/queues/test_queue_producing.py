@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 from typing import Any
 
@@ -157,8 +158,20 @@ class TestMessages:
         script = "globals().setdefault('seen', []).append((batch.queue, batch.metadata))"
         shop(program, shop.recorder(script, max_batch_size=1, max_concurrency=1))
 
+    def test_of_a_batch_with_nothing_behind_it_name_no_oldest_message(self, shop: Any) -> None:
+        async def program(run: Any) -> None:
+            await run.send("a")
+            await run.rest()
+            await run.flare.queues.deliver("q", [{"body": 1}])
+            assert run.module()["seen"] == [({"metrics": EMPTY}, None)] * 2
+
+        seen = "(batch.metadata, batch.metadata.metrics.oldestMessageTimestamp)"
+        script = f"globals().setdefault('seen', []).append({seen})"
+        shop(program, shop.recorder(script, max_batch_size=1))
+
 
 AT = datetime.datetime.fromtimestamp(1_767_225_600)
+EMPTY = {"backlogCount": 0, "backlogBytes": 0, "oldestMessageTimestamp": None}
 
 
 class TestAnswers:
@@ -166,17 +179,32 @@ class TestAnswers:
         async def program(run: Any) -> None:
             queue = run.env().Q
             first = await queue.send("abc")
-            assert first == {"metadata": {"metrics": {"backlogCount": 0, "backlogBytes": 0}}}
+            assert first == {"metadata": {"metrics": EMPTY}}
             second = await queue.sendBatch([{"body": "x"}])
             assert second.metadata.metrics.backlogCount == 1
             assert second.metadata.metrics.oldestMessageTimestamp == AT
 
         shop(program, shop.recorder())
 
+    def test_name_no_oldest_message_before_the_flag_of_unset_fields(self, shop: Any) -> None:
+        from pyflare.js import semantics
+
+        async def program(run: Any) -> None:
+            older = dataclasses.replace(semantics.current(), unset_fields_are_absent=True)
+            token = semantics.semantics.set(older)
+            try:
+                queue = run.env().Q
+                metrics = [await queue.metrics(), (await queue.send("a")).metadata.metrics]
+            finally:
+                semantics.semantics.reset(token)
+            assert ["oldestMessageTimestamp" in each for each in metrics] == [False, False]
+
+        shop(program, shop.recorder())
+
     def test_of_metrics_are_those_of_now(self, shop: Any) -> None:
         async def program(run: Any) -> None:
             queue = run.env().Q
-            assert await queue.metrics() == {"backlogCount": 0, "backlogBytes": 0}
+            assert await queue.metrics() == EMPTY
             await queue.send("abc")
             assert await queue.metrics() == {
                 "backlogCount": 1,
@@ -213,6 +241,21 @@ class TestDelays:
 
         shop(program, shop.recorder())
 
+    @pytest.mark.parametrize(
+        ("given", "seconds"),
+        [(None, 0), (True, 1), ("7", 7), ("x", 0), (float("nan"), 0), (float("inf"), 0)],
+    )
+    def test_are_converted_to_whole_numbers(self, shop: Any, given: Any, seconds: int) -> None:
+        async def program(run: Any) -> None:
+            queue = run.env().Q
+            await queue.send("a", delaySeconds=given)
+            await queue.sendBatch([{"body": "a", "delaySeconds": given}], delaySeconds=5)
+            await queue.sendBatch([{"body": "a"}], delaySeconds=given)
+            stored = await run.flare.registry.queue("q").list()
+            assert [m.visible_at - m.sent_at for m in stored] == [seconds * 1000] * 3
+
+        shop(program, shop.recorder())
+
     def test_in_the_configuration_of_the_producer_have_no_effect(self, shop: Any) -> None:
         async def program(run: Any) -> None:
             await run.send("a")
@@ -221,6 +264,9 @@ class TestDelays:
 
         producers = [{"binding": "Q", "queue": "q", "delivery_delay": 30}]
         shop(program, shop.recorder(producers=producers))
+
+
+NO_SEQUENCE = "TypeError: Failed to execute 'sendBatch' on 'WorkerQueue': parameter 1 is not of type 'Sequence'."
 
 
 class TestRefusals:
@@ -243,11 +289,40 @@ class TestRefusals:
                 'TypeError: Content Type "bytes" requires a value of type ArrayBufferView, but received: string',
             ),
             (
-                lambda q: q.sendBatch("abc"),
-                "TypeError: Failed to execute 'sendBatch' on 'WorkerQueue': parameter 1 is not of type 'Array'.",
+                lambda q: q.send("a", contentType=""),
+                "TypeError: Unsupported queue message content type: ",
+            ),
+            (
+                lambda q: q.sendBatch([{"body": "a", "contentType": "TEXT"}]),
+                "TypeError: Unsupported queue message content type: TEXT",
+            ),
+            (lambda q: q.sendBatch("abc"), NO_SEQUENCE),
+            (lambda q: q.sendBatch(), NO_SEQUENCE),
+            (lambda q: q.sendBatch(1), NO_SEQUENCE),
+            (
+                lambda q: q.sendBatch([1]),
+                "TypeError: Incorrect type: the provided value is not of type 'MessageSendRequest'.",
+            ),
+            (
+                lambda q: q.sendBatch([None]),
+                "TypeError: Cannot initialize N7workerd3api11WorkerQueue18MessageSendRequestE with "
+                "required members from an undefined or null value.",
+            ),
+            (
+                lambda q: q.send("a", 5),
+                "TypeError: Failed to execute 'send' on 'WorkerQueue': "
+                "parameter 2 is not of type 'SendOptions'.",
+            ),
+            (
+                lambda q: q.sendBatch([{"body": 1}], "text"),
+                "TypeError: Failed to execute 'sendBatch' on 'WorkerQueue': "
+                "parameter 2 is not of type 'SendBatchOptions'.",
+            ),
+            (
+                lambda q: q.send("a", delaySeconds=2**31),
+                "TypeError: Value out of range. Must be between -2147483648 and 2147483647 (inclusive).",
             ),
         ],
-        ids=["undefined", "undefined in batch", "empty", "type", "text", "bytes", "no array"],
     )
     def test_of_arguments(self, shop: Any, program: Any, text: str) -> None:
         assert error(shop, program, raw=True) == text

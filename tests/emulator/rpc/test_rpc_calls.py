@@ -74,8 +74,9 @@ def test_double_underscore_names_are_never_remote(between: Between) -> None:
     )
 
 
-def test_then_is_never_remote(between: Between) -> None:
-    assert between(CALLEE, "return hasattr(B._binding, 'then')") is False
+@pytest.mark.parametrize("stub", ["B", "B._binding"])
+def test_then_is_never_remote(between: Between, stub: str) -> None:
+    assert between(CALLEE, f"return hasattr({stub}, 'then')") is False
 
 
 def test_a_path_into_a_method_is_refused(between: Between) -> None:

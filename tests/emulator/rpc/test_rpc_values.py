@@ -67,6 +67,32 @@ REFUSED = {
         "JsException",
         'DataCloneError: Could not serialize object of type "URL". This type does not support serialization.',
     ),
+    "a file": (
+        "js.File.new(to_js(['abc']), 'n.txt')",
+        "JsException",
+        'DataCloneError: Could not serialize object of type "File". This type does not support serialization.',
+    ),
+    "a response with a WebSocket": (
+        "Response(None, status=101, web_socket=js.WebSocketPair.new().object_values()[0])",
+        "JsException",
+        'DataCloneError: Could not serialize object of type "WebSocket". This type does not support serialization.',
+    ),
+    "an abort signal": (
+        "js.AbortController.new().signal",
+        "JsException",
+        "DataCloneError: AbortSignal serialization is not enabled.",
+    ),
+    "a request with an abort signal": (
+        "Request('http://x/', signal=js.AbortController.new().signal)",
+        "JsException",
+        "DataCloneError: AbortSignal serialization is not enabled.",
+    ),
+    "an entrypoint without props": (
+        "self.ctx.exports.default",
+        "JsException",
+        'DataCloneError: Could not serialize object of type "LoopbackServiceStub". '
+        "This type does not support serialization.",
+    ),
     "a promise of a call": (
         "B._binding.echo(1)",
         "JsException",
@@ -213,3 +239,26 @@ def test_a_cycle_crosses_as_a_cycle(between: Between) -> None:
     return back.me.me is back, back is ring
     """
     assert between("def make(self): return lambda value: value", caller) == (True, False)
+
+
+def test_number_like_names_come_first_as_in_every_object_of_javascript(between: Between) -> None:
+    caller = """
+    sent = {"b": 1, "10": 1, "9": {"x": 1, "1": 2}, "a": 1, "01": 1}
+    back = await B.echo(sent)
+    return list(back), list(back["9"]), list(await B.echo({"b": 1, "a": 1}))
+    """
+    assert between(ECHO, caller) == (["9", "10", "b", "a", "01"], ["1", "x"], ["b", "a"])
+
+
+def test_a_request_goes_on_without_the_signal_of_the_client_who_sent_it(between: Between) -> None:
+    other = """
+    class Other(WorkerEntrypoint):
+        def url(self, request): return request.url
+    """
+    callee = """
+    async def fetch(self, request):
+        assert request.js_object.signal is not None
+        return Response(await self.ctx.exports.Other.url(request.js_object))
+    """
+    caller = 'return await (await B.fetch("http://x/")).text()'
+    assert between(callee, caller, other) == "http://x/"

@@ -179,12 +179,19 @@ def test_a_worker_that_cannot_be_imported_fails_its_callers(workers: Workers) ->
     assert workers.call() == ["ModuleNotFoundError: No module named 'nowhere_at_all'"] * 2
 
 
+ONE_ARGUMENT = (
+    'Attempted to call RPC function "scheduled" with the wrong number of arguments. When calling a top-level handler '
+    "function that is not declared as part of a class, you must always send exactly one argument. In order to support "
+    "variable numbers of arguments, the server must use class-based syntax (extending WorkerEntrypoint) instead."
+)
+
+
 @pytest.mark.parametrize(
     ("call", "outcome"),
     [
         ("B._binding.scheduled(1)", "got 1"),
-        ("B._binding.scheduled()", 'TypeError: Attempted to call RPC function "scheduled" with the wrong number'),
-        ("B._binding.scheduled(1, 2)", 'TypeError: Attempted to call RPC function "scheduled" with the wrong number'),
+        ("B._binding.scheduled()", f"TypeError: {ONE_ARGUMENT}"),
+        ("B._binding.scheduled(1, 2)", f"TypeError: {ONE_ARGUMENT}"),
         ("B._binding.nothing(1)", 'TypeError: The RPC receiver does not implement the method "nothing".'),
         ("B._binding.alarm(1)", "TypeError: 'alarm' is a reserved method and cannot be called over RPC."),
         ("(await B._binding.fetch('http://x/')).text()", "hello"),
@@ -213,6 +220,7 @@ def test_module_level_handlers_can_be_called_with_one_argument(
         def on_scheduled(controller, env, ctx): return f"got {controller}"
         """,
         compatibility_date="2025-01-01",
+        compatibility_flags=["python_workers", "python_workers_20250116"],
     )
     assert workers.call().startswith(outcome)
 
@@ -252,11 +260,11 @@ def test_exports_come_with_their_compatibility_date(workers: Workers) -> None:
         "a",
         """
         class Default(WorkerEntrypoint):
-            async def test(self): return self.ctx.exports
+            async def test(self): return hasattr(self.ctx, "exports")
         """,
         compatibility_date="2025-11-16",
     )
-    assert workers.call() is None
+    assert workers.call() is False
 
 
 def test_the_embedder_reaches_a_worker_through_its_environment(workers: Workers) -> None:
@@ -322,8 +330,72 @@ def test_exports_show_the_workers_own_object_classes(workers: Workers) -> None:
         class Default(WorkerEntrypoint):
             async def test(self):
                 stub = self.ctx.exports.Thing.getByName("x")
-                return await stub.label()
+                return await stub.label(), list(self.ctx.exports.object_keys())
         """,
         migrations=[{"tag": "v1", "new_sqlite_classes": ["Thing"]}],
     )
-    assert workers.call() == "a x"
+    assert workers.call() == ("a x", ["default", "Thing"])
+
+
+def test_a_binding_to_an_own_entrypoint_with_props_can_be_sent(workers: Workers) -> None:
+    workers.add(
+        "a",
+        """
+        class Default(WorkerEntrypoint):
+            async def test(self):
+                given = self.ctx.exports.default(props=to_js({"n": 5}, dict_converter=Object.fromEntries))
+                return await self.env.B.ask(given), given.constructor.name
+            def number(self): return self.ctx.props.n
+        """,
+        {"B": "b"},
+    )
+    workers.add(
+        "b",
+        """
+        class Default(WorkerEntrypoint):
+            async def ask(self, given): return await given.number()
+        """,
+    )
+    assert workers.call() == (5, "Fetcher")
+
+
+def test_the_exports_of_a_class_without_storage_are_no_namespace(workers: Workers) -> None:
+    workers.add(
+        "a",
+        """
+        from workers import DurableObject
+        class Thing(DurableObject): pass
+        class Default(WorkerEntrypoint):
+            async def test(self):
+                thing = self.ctx.exports.Thing
+                try:
+                    thing.getByName("x")
+                except AttributeError as error:
+                    return thing.constructor.name, str(error), error.__notes__
+        """,
+    )
+    kind, name, (note,) = workers.call()
+    assert (kind, name) == ("LoopbackDurableObjectClass", "getByName")
+    assert "ctx.exports.Thing is no namespace" in note
+
+
+def test_the_module_of_the_platform_shows_what_it_has(workers: Workers) -> None:
+    workers.add(
+        "a",
+        """
+        class Default(WorkerEntrypoint):
+            async def test(self):
+                module = import_from_javascript("cloudflare:workers")
+                span = module.tracing.startSpan("work")
+                names = [module.DurableObject.name, module.WorkerEntrypoint.name, module.RpcPromise.name]
+                try:
+                    module.withEnv({}, lambda: 1)
+                except Exception as error:
+                    return list(module.object_keys())[:3], names, span.isTraced, str(error)
+        """,
+    )
+    keys, names, traced, refusal = workers.call()
+    assert keys == ["DurableObject", "RpcPromise", "RpcProperty"]
+    assert names == ["DurableObject", "WorkerEntrypoint", "JsRpcPromise"]
+    assert not traced
+    assert "patch_env()" in refusal

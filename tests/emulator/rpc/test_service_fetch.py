@@ -446,6 +446,40 @@ def test_a_websocket_reaches_the_caller(between: Between) -> None:
     assert between(callee, caller) == (101, "b hello", [1000])
 
 
+@pytest.mark.parametrize("headers", [{}, {"Upgrade": "h2c"}, {"Connection": "Upgrade"}])
+def test_a_websocket_that_nobody_asked_for_is_the_callees_failure(
+    between: Between, headers: dict[str, str]
+) -> None:
+    callee = """
+    async def fetch(self, request):
+        client, server = js.WebSocketPair.new()
+        server.accept()
+        return Response(None, status=101, web_socket=client)
+    """
+    caller = f"""
+    try:
+        await B._binding.fetch("http://x/", headers={headers!r})
+    except JsException as error:
+        return error.name, error.message
+    """
+    assert between(callee, caller) == (
+        "TypeError",
+        "Worker tried to return a WebSocket in a response to a request which did not contain the header "
+        '"Upgrade: websocket".',
+    )
+
+
+def test_an_upgrade_is_named_in_any_case(between: Between) -> None:
+    callee = """
+    async def fetch(self, request):
+        client, server = js.WebSocketPair.new()
+        server.accept()
+        return Response(None, status=101, web_socket=client)
+    """
+    caller = 'return (await B.fetch("http://x/", headers={"upgrade": "WebSocket"})).status'
+    assert between(callee, caller) == 101
+
+
 def test_requests_and_responses_cross_a_call(between: Between) -> None:
     callee = """
     async def handle(self, request):
@@ -536,7 +570,8 @@ def test_an_abort_signal_follows(between: Between) -> None:
     js.setTimeout(create_proxy(lambda: controller.abort(js.Error.new("stop"))), 5)
     return await call
     """
-    assert between(callee, caller) == "Error: stop"
+    flags = ["python_workers", "experimental", "enable_abortsignal_rpc"]
+    assert between(callee, caller, compatibility_flags=flags) == "Error: stop"
 
 
 ZIPPED = """

@@ -83,8 +83,10 @@ def test_host_that_is_none_is_refused(host: bytes) -> None:
         read_scope(scope(headers=[(b"host", host)]), None)
 
 
-def test_missing_host_falls_back_to_the_address_of_the_server() -> None:
-    assert read_scope(scope(headers=[]), None).url == "http://127.0.0.1:8787/"
+@pytest.mark.parametrize("port", [8787, "8787"])
+def test_missing_host_falls_back_to_the_address_of_the_server(port: int | str) -> None:
+    found = read_scope(scope(headers=[], server=("127.0.0.1", port)), None)
+    assert found.url == "http://127.0.0.1:8787/"
 
 
 def test_forwarding_headers_do_not_set_the_url() -> None:

@@ -160,6 +160,29 @@ def test_lines_of_one_turn_of_the_loop_are_written_together_and_in_order() -> No
     assert captured.out.getvalue() == "one\ntwo\n"
 
 
+def test_what_a_worker_says_keeps_its_place_among_what_it_prints() -> None:
+    async def go() -> str:
+        terminal = io.StringIO()
+        log = LogSink(stdout=terminal, stderr=terminal)
+        log.say("started")
+        log.console("worker", "log", "<2>")
+        print("<3>", file=terminal)
+        log.console("worker", "warn", "<4>")
+        print("<5>", file=terminal)
+        log.console("worker", "error", "<6>")
+        print("<7>", file=terminal)
+        log.uncaught("worker", ValueError("<8>"))
+        print("<9>", file=terminal)
+        return terminal.getvalue()
+
+    written = asyncio.run(go())
+
+    places = [
+        written.index(text) for text in ("started", *(f"<{number}>" for number in range(2, 10)))
+    ]
+    assert places == sorted(places)
+
+
 def test_outside_a_loop_lines_are_written_at_once() -> None:
     captured = Captured()
     captured.log.say("one")

@@ -1,7 +1,9 @@
 """A Worker that holds the event loop is named with file and line."""
 
 import asyncio
+import runpy
 import threading
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -41,6 +43,24 @@ def test_the_innermost_line_of_a_persons_code_is_named_with_the_time() -> None:
 
 def test_short_work_is_not_named() -> None:
     assert watched(0.01, 0.01) == []
+
+
+def test_an_import_is_not_named(tmp_path: Path) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text(
+        "from time import monotonic\nuntil = monotonic() + 0.6\nwhile monotonic() < until: pass"
+    )
+    told: list[Any] = []
+
+    async def run() -> None:
+        watch = LoopWatch(lambda *place: told.append(place))
+        watch.start()
+        runpy.run_path(str(file))
+        await asyncio.sleep(0.2)
+        watch.stop()
+
+    asyncio.run(run())
+    assert told == []
 
 
 def test_the_same_line_is_not_named_at_every_request(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,19 @@ def test_causes_are_told() -> None:
     assert text.rstrip().split("\n")[-2] == "RuntimeError: outer"
 
 
+def test_a_suppressed_context_is_neither_shown_nor_counted() -> None:
+    def failing() -> None:
+        try:
+            call_the_runtime_badly()
+        except Exception:
+            raise RuntimeError("outer") from None
+
+    text = format_traceback(caught(failing))
+
+    assert "RuntimeError: outer" in text
+    assert "not shown" not in text
+
+
 def test_error_groups_are_told_in_full() -> None:
     def group() -> None:
         raise ExceptionGroup("several", [ValueError("one"), KeyError("two")])

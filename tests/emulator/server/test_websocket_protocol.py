@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import struct
 from typing import Any
 
@@ -428,3 +429,12 @@ class TestClosing:
 
         run(test)
         assert [event[0] for event in heard] == [1006]
+
+
+def test_no_logger_is_told_of_frames(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    exchange(frame(PING, b"secret"))
+
+    assert "secret" not in caplog.text
+    assert not [record for record in caplog.records if record.name.startswith("websockets")]

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from tests.emulator.conftest import write_worker
+
 from .conftest import Project
 
 ANYIO = """
@@ -360,7 +362,7 @@ def test_objects_are_looked_into(project: Project) -> None:
 
         def test_all_are_aborted(pyflare, stub):
             stub.call()
-            pyflare.run(abort_all_objects, pyflare.flare)
+            pyflare.run(abort_all_objects, pyflare)
             assert stub.call() == 1
 
         @pytest.mark.parametrize(("helper", "kind"), [(run_in_object, "runInDurableObject"),
@@ -420,3 +422,77 @@ sys.exit(pytest.main(["--co", "-q", "-p", "no:cacheprovider", "--rootdir", ".", 
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60
     )
     assert "[]" in done.stdout
+
+
+@pytest.fixture
+def two(project: Project) -> Project:
+    """A second Worker, whose main module has the same name."""
+    write_worker(
+        project.folder / "other",
+        """
+        from workers import Response, WorkerEntrypoint
+
+        class Default(WorkerEntrypoint):
+            async def fetch(self, request):
+                import entry
+                return Response(f"other {entry.Default is type(self)}")
+        """,
+    )
+    return project
+
+
+SEVERAL = """
+    import asyncio
+    import pytest
+
+    {mark}
+    @pytest.mark.parametrize("n", range(2))
+    async def test_both(pyflare, n):
+        assert (await pyflare.fetch("/")).text == "none"
+        assert (await pyflare.worker("other").fetch("/")).text == "other True"
+
+    {mark}
+    async def test_another():
+        await asyncio.sleep(0)
+    """
+
+
+@pytest.mark.parametrize("mark", ["asyncio", "asyncio(loop_scope='module')", "anyio"])
+def test_async_tests_run_workers_with_modules_of_the_same_names(two: Project, mark: str) -> None:
+    conftest = """
+        import pytest
+        from pyflare.testing import new_event_loop
+
+        @pytest.fixture
+        def anyio_backend():
+            return "asyncio", {"loop_factory": new_event_loop}
+        """
+    outcome = two.run(
+        SEVERAL.format(mark=f"@pytest.mark.{mark}"),
+        ini="pyflare_config =\n  wrangler.json\n  other/wrangler.json",
+        conftest=conftest if mark == "anyio" else "",
+    )
+    assert outcome.counts == {"passed": 3}, outcome.text
+
+
+def test_a_loop_factory_of_the_project_is_taken(two: Project) -> None:
+    outcome = two.run(
+        """
+        import asyncio, pytest
+
+        @pytest.mark.asyncio
+        async def test_it():
+            assert type(asyncio.get_running_loop()).__name__ == "Own"
+        """,
+        ini="pyflare_config =\n  wrangler.json\n  other/wrangler.json",
+        conftest="""
+        import asyncio
+
+        class Own(asyncio.SelectorEventLoop):
+            pass
+
+        def pytest_asyncio_loop_factories(config, item):
+            return {"own": Own}
+        """,
+    )
+    assert outcome.counts == {"passed": 1}, outcome.text

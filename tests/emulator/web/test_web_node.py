@@ -135,7 +135,7 @@ def test_search_parameters() -> None:
     expected = node("(p => [[...p], p.toString()])(new URLSearchParams(x))", inputs)
     for text, (pairs, encoded) in zip(inputs, expected, strict=True):
         params = URLSearchParams.new(text)
-        assert [list(pair) for pair in params] == pairs, text
+        assert [list(pair) for pair in params.entries()] == pairs, text
         assert params.toString() == encoded, text
 
 

@@ -161,7 +161,7 @@ def test_the_fast_path_agrees_with_the_full_parser(scheme: str, pieces: list[str
     ],
 )
 def test_every_form_of_parameters(init: Any) -> None:
-    assert [list(pair) for pair in URLSearchParams.new(init)] == [["a", "1"], ["b", "2"]]
+    assert [list(pair) for pair in URLSearchParams.new(init).entries()] == [["a", "1"], ["b", "2"]]
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_every_form_of_parameters(init: Any) -> None:
     ],
 )
 def test_decoding(query: str, expected: list[tuple[str, str]]) -> None:
-    assert [tuple(pair) for pair in URLSearchParams.new(query)] == expected
+    assert [tuple(pair) for pair in URLSearchParams.new(query).entries()] == expected
 
 
 def test_encoding() -> None:
@@ -205,16 +205,15 @@ def test_reading_and_changing_parameters() -> None:
     params.delete("b")
     params["c"] = "1"
     assert params["c"] == "1"
-    del params["c"]
-    with pytest.raises(KeyError):
-        params["c"]
+    params.delete("c")
+    assert params["c"] is jsnull
     assert list(params.values()) == ["8"]
 
 
 def test_sorting_is_by_utf16_units_and_keeps_equal_names_in_order() -> None:
     params = URLSearchParams.new([("\uffff", "1"), ("😀", "2"), ("a", "x"), ("a", "b")])
     params.sort()
-    assert [tuple(pair) for pair in params] == [
+    assert [tuple(pair) for pair in params.entries()] == [
         ("a", "x"),
         ("a", "b"),
         ("😀", "2"),
@@ -232,4 +231,4 @@ def test_entries_that_are_no_pairs_are_refused() -> None:
 def test_what_is_encoded_is_decoded_again(pairs: list[tuple[str, str]]) -> None:
     params = URLSearchParams.new(pairs)
     again = URLSearchParams.new("?" + params.toString())
-    assert [list(pair) for pair in again] == [list(pair) for pair in params]
+    assert [list(pair) for pair in again.entries()] == [list(pair) for pair in params.entries()]

@@ -12,6 +12,7 @@ from pyflare.js.response import Response
 from pyflare.js.semantics import Semantics, semantics
 from pyflare.js.value import jsnull
 from pyflare.js.websocket import WebSocket
+from pyflare.js.websocket_auto_response import WebSocketRequestResponsePair
 from pyflare.js.websocket_pair import WebSocketPair
 
 NOT_ACCEPTED = (
@@ -188,4 +189,46 @@ def test_a_response_with_a_socket_has_status_101_and_no_copy() -> None:
     assert response.webSocket is socket
     assert refusal(response.clone) == (
         "TypeError: Cannot clone a response to a WebSocket handshake."
+    )
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda socket: socket.send(),
+            "execute 'send' on 'WebSocket': parameter 1 is not of type "
+            "'ArrayBuffer or ArrayBufferView or string'.",
+        ),
+        (
+            lambda socket: socket.serializeAttachment(),
+            "execute 'serializeAttachment' on 'WebSocket': parameter 1 is not of type 'Value'.",
+        ),
+        (
+            lambda socket: socket.accept(5),
+            "execute 'accept' on 'WebSocket': parameter 1 is not of type 'AcceptOptions'.",
+        ),
+        (
+            lambda _: WebSocket.new(),
+            "construct 'WebSocket': constructor parameter 1 is not of type 'string'.",
+        ),
+        (
+            lambda _: WebSocketRequestResponsePair.new(),
+            "construct 'WebSocketRequestResponsePair': constructor parameter 1 is not of type 'string'.",
+        ),
+        (
+            lambda _: WebSocketRequestResponsePair.new("a"),
+            "construct 'WebSocketRequestResponsePair': constructor parameter 2 is not of type 'string'.",
+        ),
+    ],
+)
+def test_an_argument_that_is_missing_or_wrong_is_named(call: Any, words: str) -> None:
+    socket, _ = WebSocketPair.new()
+    assert refusal(lambda: call(socket)) == f"TypeError: Failed to {words}"
+
+
+@pytest.mark.parametrize("code", [2**31, 2**33, -(2**31) - 1])
+def test_a_code_beyond_32_bits_is_no_code(code: int) -> None:
+    assert closing(Semantics(), code) == (
+        "TypeError: Value out of range. Must be between -2147483648 and 2147483647 (inclusive)."
     )

@@ -1,4 +1,7 @@
-"""Our `asgi.fetch` and the SDK's own give the client, the application and the log the same, program for program."""
+"""Our `asgi.fetch` and the SDK's own give the client, the application and the log the same, program for program.
+
+A Worker passes its request on as the SDK's object or, as Cloudflare's own FastAPI example does, as `request.js_object`.
+"""
 
 from __future__ import annotations
 
@@ -213,6 +216,7 @@ PROGRAMS = '''
         "bad header name": answering(start(200, (b"x name", b"v")), body(b"x")),
         "204": answering(start(204), body(b"dropped")),
         "304": answering(start(304, (b"etag", b'"a"')), body()),
+        "gzip": answering(start(200, (b"content-encoding", b"gzip")), body(b"packed")),
         "404": answering(start(404), body(b"missing")),
         "status 99": answering(start(99), body(b"x")),
         "status 600": answering(start(600), body(b"x")),
@@ -268,11 +272,19 @@ ENTRY = """
 
     class Default(WorkerEntrypoint):
         async def fetch(self, request):
-            _, name, which = unquote(request.url.split("?")[0]).rsplit("/", 2)
+            _, name, way, form = unquote(request.url.split("?")[0]).rsplit("/", 3)
             if name == "seen":
                 seen, SEEN[:] = list(SEEN), []
                 return Response.json(seen)
-            fetch = asgi.fetch if which == "ours" else asgi.fetch.__wrapped__
+            fetch = asgi.fetch if way == "ours" else asgi.fetch.__wrapped__
+            match form:
+                case "js":
+                    return await fetch(PROGRAMS[name], request.js_object, self.env)
+                case "manual" | "automatic":
+                    options = asgi.Options(encode_body=form)
+                    return await fetch(PROGRAMS[name], request, self.env, options=options)
+                case "mistaken":
+                    return await fetch(PROGRAMS[name], request, self.env, options="manual")
             return await fetch(PROGRAMS[name], request, self.env, self.ctx)
 """
 
@@ -281,7 +293,7 @@ NAMES = re.findall(r'^        "([^"]+)": answering', PROGRAMS, re.MULTILINE) + r
 )
 
 # What differs between the two on purpose.
-WAY = re.compile(r"/(ours|theirs)")
+WAY = re.compile(r"/(ours|theirs)/")
 
 
 def last_line(answer: Answer) -> str:
@@ -290,56 +302,112 @@ def last_line(answer: Answer) -> str:
     return lines[-1] if lines else ""
 
 
-async def outcome(flare: Pyflare, run: Runner, name: str, way: str, sent: dict[str, Any]) -> Any:
+async def outcome(
+    flare: Pyflare, run: Runner, name: str, way: str, form: str, sent: dict[str, Any]
+) -> Any:
     """Everything that can be seen of a program: the answer, what the application saw, what was logged."""
     run.err.text = ""
     answer: Any
     try:
-        answer = await request(flare, f"/{name.replace(' ', '%20')}/{way}", **sent)
+        answer = await request(flare, f"/{name.replace(' ', '%20')}/{way}/{form}", **sent)
     except Exception as error:
         answer = type(error).__name__
     else:
-        shown = last_line(answer) if answer.status == 500 else WAY.sub("/way", answer.text)
+        text = answer.body.decode(errors="backslashreplace")
+        shown = last_line(answer) if answer.status == 500 else WAY.sub("/way/", text)
         headers = [pair for pair in answer.headers if pair[0] != "content-length"]
         answer = (answer.status, headers, shown)
     # Work that goes on after a streamed answer.
     for _ in range(20):
         await asyncio.sleep(0)
-    seen = (await request(flare, "/seen/x")).json
+    seen = (await request(flare, "/seen/x/x")).json
     flare.log.flush()
     logged = re.findall(r"\[ERROR\] (.*)", run.err.text)
     return answer, seen, logged
 
 
+def both_ways(
+    run: Runner, tmp_path: Path, name: str, form: str, sent: dict[str, Any], **config: Any
+) -> Any:
+    """The outcome of ours, then of the SDK's own."""
+    path = write_worker(
+        tmp_path,
+        {"src/entry.py": ENTRY, "src/programs.py": PROGRAMS},
+        vars={"NAME": "own"},
+        **config,
+    )
+
+    async def program(flare: Pyflare) -> Any:
+        return [await outcome(flare, run, name, way, form, sent) for way in ("ours", "theirs")]
+
+    return run(program, path)
+
+
+@pytest.mark.parametrize("form", ["sdk", "js"])
 @pytest.mark.parametrize(
     "sent",
     [{}, {"method": "POST", "body": b"some content", "headers": {"x-b": " a ", "X-A": "\u00e9"}}],
     ids=["GET", "POST"],
 )
 @pytest.mark.parametrize("name", NAMES)
-def test_both_ways(run: Runner, tmp_path: Path, name: str, sent: dict[str, Any]) -> None:
-    path = write_worker(
-        tmp_path, {"src/entry.py": ENTRY, "src/programs.py": PROGRAMS}, vars={"NAME": "own"}
-    )
-
-    async def program(flare: Pyflare) -> Any:
-        return [await outcome(flare, run, name, way, sent) for way in ("ours", "theirs")]
-
-    ours, theirs = run(program, path)
+def test_both_ways(run: Runner, tmp_path: Path, name: str, sent: dict[str, Any], form: str) -> None:
+    ours, theirs = both_ways(run, tmp_path, name, form, sent)
 
     assert ours == theirs
     assert ours[0] != (404, [], "")
+
+
+@pytest.mark.parametrize("form", ["sdk", "js"])
+@pytest.mark.parametrize("date", ["2026-02-16", "2026-02-17"])
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"headers": {"x-a": "1", "set-cookie": "a=1", "Set-Cookie": "b=2, c", "b": "2"}},
+        {"headers": {"x-a": "2", "cookie": "a=1", "Cookie": "b=2", "X-A": "1"}},
+        {"headers": {"x-a": "\u00a0padded\u00a0"}},
+        {"method": "PURGE"},
+    ],
+    ids=["Set-Cookie", "repeated", "no-break space", "PURGE"],
+)
+def test_unusual_requests(
+    run: Runner, tmp_path: Path, sent: dict[str, Any], date: str, form: str
+) -> None:
+    ours, theirs = both_ways(run, tmp_path, "shows_scope", form, sent, compatibility_date=date)
+
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("form", ["automatic", "manual", "mistaken"])
+@pytest.mark.parametrize("name", ["gzip", "204", "streams", "fails"])
+def test_options(run: Runner, tmp_path: Path, name: str, form: str) -> None:
+    ours, theirs = both_ways(run, tmp_path, name, form, {})
+
+    assert ours == theirs
 
 
 def test_the_programs_are_all_there() -> None:
     assert len(NAMES) > 40
 
 
-def test_the_lifespan_is_ended_when_the_client_goes_away(run: Runner, tmp_path: Path) -> None:
-    source = """
+GIVEN = {
+    "the SDK's request": "asgi.fetch(app, request, self.env, self.ctx)",
+    "its js_object": "asgi.fetch(app, request.js_object, self.env)",
+    "its js_object and the context": "asgi.fetch(app, request.js_object, self.env, self.ctx)",
+    "a clone": "asgi.fetch(app, request.clone(), self.env)",
+    "a request of its own": "asgi.fetch(app, js.Request.new(request.url), self.env)",
+    "options": "asgi.fetch(app, request, self.env, options=asgi.Options(encode_body='manual'))",
+}
+
+
+@pytest.mark.parametrize("call", GIVEN.values(), ids=GIVEN)
+def test_a_client_that_goes_away_is_no_error_and_the_lifespan_is_ended(
+    run: Runner, tmp_path: Path, call: str
+) -> None:
+    source = f"""
         import asyncio
 
         import asgi
+        import js
         from workers import Response, WorkerEntrypoint
 
         SEEN = []
@@ -351,35 +419,37 @@ def test_the_lifespan_is_ended_when_the_client_goes_away(run: Runner, tmp_path: 
                 while True:
                     message = await receive()
                     SEEN.append(message["type"])
-                    await send({"type": message["type"] + ".complete"})
+                    await send({{"type": message["type"] + ".complete"}})
                     if message["type"] == "lifespan.shutdown":
                         return
             SEEN.append("request")
             await GO.wait()
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"late"})
+            await send({{"type": "http.response.start", "status": 200, "headers": []}})
+            await send({{"type": "http.response.body", "body": b"late"}})
 
 
         class Default(WorkerEntrypoint):
             async def fetch(self, request):
                 if request.url.endswith("/seen"):
                     GO.set()
-                    await asyncio.sleep(0)
-                    await asyncio.sleep(0)
-                    await asyncio.sleep(0)
+                    for _ in range(6):
+                        await asyncio.sleep(0)
                     return Response.json(SEEN)
-                return await asgi.fetch(app, request, self.env, self.ctx)
+                return await {call}
     """
 
     async def program(flare: Pyflare) -> Any:
         task = asyncio.create_task(request(flare, "/"))
-        for _ in range(5):
+        for _ in range(8):
             await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return (await request(flare, "/seen")).json
+        seen = (await request(flare, "/seen")).json
+        flare.log.flush()
+        return seen
 
     seen = run(program, write_worker(tmp_path, source))
 
     assert seen == ["lifespan.startup", "request", "lifespan.shutdown"]
+    assert run.err.text == ""

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pyflare_bindings.clock import ManualClock
 from tests.emulator.conftest import Runner, request, write_worker
 
 OLD = "2025-01-01"
@@ -82,7 +83,7 @@ def test_a_new_instance_serves_every_event(run: Runner, tmp_path: Path) -> None:
             "from workers import WorkerEntrypoint\n"
             "def make():\n    class Hidden(WorkerEntrypoint):\n        pass\n    return Hidden\n"
             "Default = make()",
-            "There is no 'Hidden' class defined in the Python Worker's main module",
+            "Handler does not export a fetch() function.",
         ),
         (
             "from workers import WorkerEntrypoint\nclass Default(WorkerEntrypoint):\n"
@@ -94,6 +95,12 @@ def test_a_new_instance_serves_every_event(run: Runner, tmp_path: Path) -> None:
             "    def fetch(self, request):\n        return None",
             "Incorrect type for Promise: the Promise did not resolve to 'Response'.",
         ),
+        (
+            "from workers import WorkerEntrypoint\n__all__ = []\n"
+            "class Default(WorkerEntrypoint):\n    pass",
+            "Handler does not export a fetch() function.",
+        ),
+        ("__all__ = ['Missing']", "has no attribute 'Missing'"),
         ("raise ValueError('at import')", "ValueError: at import"),
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("def broken(:", "SyntaxError"),
@@ -105,6 +112,48 @@ def test_what_cannot_answer_says_why(run: Runner, tmp_path: Path, source: str, t
 
     assert answer.status == 500
     assert text in answer.text
+
+
+def test_a_class_can_extend_one_that_is_imported_under_another_name(
+    run: Runner, tmp_path: Path
+) -> None:
+    source = """
+    from workers import Response, WorkerEntrypoint
+    from library import Default as Base, Counter as BaseCounter, Steps as BaseSteps
+
+    class Other(BaseCounter):
+        pass
+
+    class Default(Base):
+        async def fetch(self, request):
+            name = request.url.rsplit("/", 1)[1]
+            try:
+                return Response(await getattr(self.ctx.exports, name).hello())
+            except Exception as error:
+                return Response(str(error))
+    """
+    library = """
+    from workers import DurableObject, WorkerEntrypoint, WorkflowEntrypoint
+
+    class Default(WorkerEntrypoint):
+        pass
+
+    class Counter(WorkerEntrypoint):
+        async def hello(self):
+            return "hello"
+
+    class Steps(WorkflowEntrypoint):
+        pass
+    """
+    sources = {"src/entry.py": source, "src/library.py": library}
+    path = write_worker(tmp_path, sources, compatibility_date="2026-05-01")
+
+    async def program(flare: Any) -> Any:
+        return [(await request(flare, f"/{name}")).text for name in ("Other", "Counter")]
+
+    found, missing = run(program, path)
+    assert found == "hello"
+    assert "There is no 'Counter' class defined in the Python Worker's main module" in missing
 
 
 @pytest.mark.parametrize("returned", ["js.Response.new('raw')", "Response('raw')", "Legacy()"])
@@ -160,7 +209,7 @@ def test_default_wins_over_legacy_handlers(run: Runner, tmp_path: Path) -> None:
         return Response("legacy")
 
     class Default(WorkerEntrypoint):
-        def fetch(self, request):
+        def on_fetch(self, request):
             return Response("class")
     """
     assert get(run, tmp_path, source, compatibility_date=OLD).text == "class"
@@ -184,7 +233,8 @@ def test_all_names_what_is_exported(run: Runner, tmp_path: Path) -> None:
 
 WAITING = """
 import asyncio
-from pyodide.ffi import create_proxy
+import js
+from pyodide.ffi import create_proxy, jsnull
 from workers import Response, WorkerEntrypoint, wait_until
 
 done = []
@@ -213,7 +263,14 @@ class Default(WorkerEntrypoint):
             case "fail":
                 self.ctx.waitUntil(fail())
             case "nothing":
+                for value in (None, 5, "text", True, jsnull):
+                    self.ctx.waitUntil(value)
                 self.ctx.waitUntil()
+            case "others":
+                for value in ({}, [1], print, js.Object.new()):
+                    self.ctx.waitUntil(value)
+                for value in (None, 5, {}):
+                    wait_until(value)
         return Response(",".join(done))
 """
 
@@ -259,10 +316,20 @@ def test_a_failure_in_the_background_is_reported_and_changes_no_answer(
     assert "Uncaught ValueError: in the background (in waitUntil)" in run.err.text
 
 
-def test_wait_until_without_a_promise_is_refused(run: Runner, tmp_path: Path) -> None:
+def test_a_primitive_value_is_background_work_that_fails(run: Runner, tmp_path: Path) -> None:
     answer = get(run, tmp_path, WAITING, "/nothing")
 
-    assert "parameter 1 is not of type 'Promise'" in answer.text
+    assert answer.status == 200
+    told = "Uncaught TypeError: Cannot use 'in' operator to search for 'copy' in {} (in waitUntil)"
+    for value in ("undefined", "5", "text", "true", "null"):
+        assert told.format(value) in run.err.text
+
+
+def test_any_other_value_is_background_work_that_is_done(run: Runner, tmp_path: Path) -> None:
+    answer = get(run, tmp_path, WAITING, "/others")
+
+    assert answer.status == 200
+    assert "waitUntil" not in run.err.text
 
 
 def test_timers_end_with_their_event_unless_it_waits_for_them(run: Runner, tmp_path: Path) -> None:
@@ -292,6 +359,95 @@ def test_timers_end_with_their_event_unless_it_waits_for_them(run: Runner, tmp_p
         return (await request(flare, "/read")).text
 
     assert run(program, write_worker(tmp_path, source)) == "kept"
+
+
+def test_background_work_has_thirty_seconds(run: Runner, tmp_path: Path) -> None:
+    source = """
+    import asyncio
+    import js
+    from workers import Response, WorkerEntrypoint
+
+    done = []
+
+    async def wait(*seconds):
+        for each in seconds:
+            await js.scheduler.wait(each * 1000)
+            done.append(sum(seconds))
+
+    class Default(WorkerEntrypoint):
+        async def fetch(self, request):
+            if request.url.endswith("/begin"):
+                self.ctx.waitUntil(wait(29))
+                self.ctx.waitUntil(wait(31))
+            return Response(str(done))
+    """
+    clock = ManualClock()
+
+    async def program(flare: Any) -> Any:
+        await request(flare, "/begin")
+        for _ in range(7):
+            await clock.advance(5)
+        return (await request(flare)).text
+
+    assert run(program, write_worker(tmp_path, source), clock=clock) == "[29]"
+    assert "waitUntil() tasks did not complete within the allowed time" in run.err.text
+
+
+TASKS = """
+import asyncio
+from workers import Response, WorkerEntrypoint
+
+done = []
+go = asyncio.Event()
+
+async def work(name):
+    await go.wait()
+    done.append(name)
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        match request.url.rsplit("/", 1)[1]:
+            case "alone":
+                asyncio.create_task(work("alone"))
+            case "kept":
+                self.ctx.waitUntil(asyncio.create_task(work("kept")))
+            case "within":
+                await asyncio.create_task(self.within())
+            case "library":
+                # Of no file of the worker's own.
+                asyncio.create_task(go.wait()).add_done_callback(lambda _: done.append("library"))
+            case "go":
+                await asyncio.sleep(0)
+                go.set()
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+        return Response(",".join(sorted(done)))
+
+    async def within(self):
+        done.append("within")
+"""
+
+
+def test_tasks_end_with_their_event_unless_it_waits_for_them(run: Runner, tmp_path: Path) -> None:
+    async def program(flare: Any) -> Any:
+        for path in ("/alone", "/kept", "/within", "/library"):
+            await request(flare, path)
+        return (await request(flare, "/go")).text
+
+    assert run(program, write_worker(tmp_path, TASKS)) == "kept,library,within"
+
+
+def test_a_task_that_ends_with_its_event_is_told_of(run: Runner, tmp_path: Path) -> None:
+    get(run, tmp_path, TASKS, "/alone")
+
+    assert "The task of work() was cancelled, because its event is over" in run.err.text
+    assert "ctx.waitUntil()" in run.err.text
+
+
+def test_a_task_that_its_event_waits_for_is_nothing_to_tell(run: Runner, tmp_path: Path) -> None:
+    get(run, tmp_path, TASKS, "/within")
+
+    assert "was cancelled" not in run.err.text
 
 
 def test_env_is_the_same_everywhere_and_can_be_patched(run: Runner, tmp_path: Path) -> None:

@@ -305,6 +305,19 @@ def test_extra_folders_of_two_workers_are_kept_apart(workers: Any) -> None:
     assert [workers.call(scope, "owner") for scope in scopes] == ["a", "b"]
 
 
+def test_a_vendored_package_that_is_compiled_for_the_runtime_says_what_to_install(
+    workers: Any,
+) -> None:
+    extra = workers.write("extra", {"fast/__init__.py": "from . import _core"})
+
+    with pytest.raises(ImportError) as caught:
+        workers.start("a", {"entry.py": "import fast"}, extra_path=[extra])
+
+    (note,) = caught.value.__notes__
+    assert note.startswith(f"'fast' was found in {extra} only")
+    assert note.endswith("-m pip install fast")
+
+
 def test_modules_of_the_host_process_are_not_seen_by_a_worker_and_come_back(
     workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
@@ -161,9 +161,28 @@ def test_a_failure_of_work_for_a_thread_is_kept_for_whoever_awaits_it(inside: In
     assert repr(inside(handler)) == "LookupError('gone')"
 
 
-def test_an_executor_of_ones_own_is_used(inside: Inside) -> None:
+def test_an_executor_of_a_worker_is_not_used(inside: Inside) -> None:
     def handler() -> bool:
         with ThreadPoolExecutor(1) as executor:
+            loop = asyncio.get_running_loop()
+            future = loop.run_in_executor(executor, threading.get_ident)
+            return future.result() == threading.get_ident()
+
+    assert inside(handler)
+
+
+def test_a_process_of_a_worker_is_not_used(inside: Inside) -> None:
+    def handler() -> bool:
+        with ProcessPoolExecutor(1) as executor:
+            loop = asyncio.get_running_loop()
+            return loop.run_in_executor(executor, os.getpid).result() == os.getpid()
+
+    assert inside(handler)
+
+
+def test_an_executor_of_the_emulator_is_used(inside: Inside) -> None:
+    def handler() -> bool:
+        with ThreadPoolExecutor(1, thread_name_prefix="pyflare-storage") as executor:
             loop = asyncio.get_running_loop()
             future = loop.run_in_executor(executor, threading.get_ident)
             return asyncio.run(_wait(future)) != threading.get_ident()
@@ -206,6 +225,20 @@ def test_a_thread_of_a_worker_belongs_to_the_worker(inside: Inside) -> None:
         return seen
 
     assert [found.name for found in inside(handler)] == ["worker"]
+
+
+def test_a_thread_that_the_emulator_starts_meanwhile_is_not_the_workers(inside: Inside) -> None:
+    emulator: dict[str, Any] = {"__name__": "pyflare.cli.serving"}
+    exec("def handle_signal(thread): thread.start()", emulator)
+
+    def handler() -> list[Any]:
+        seen: list[Any] = []
+        thread = threading.Thread(target=lambda: seen.append(current.get()))
+        emulator["handle_signal"](thread)
+        thread.join()
+        return seen
+
+    assert inside(handler) == [None]
 
 
 def test_a_job_of_a_thread_pool_has_the_workers_context_and_its_thread_has_not(

@@ -45,6 +45,9 @@ PRODUCER = """
         async def scheduled(self, controller, env, ctx):
             console.log("tick")
 
+        async def queue(self, batch, env, ctx):
+            pass
+
         async def email(self, message, env, ctx):
             pass
 
@@ -52,6 +55,8 @@ PRODUCER = """
         async def add(self, a, b):
             return a + b
 """
+
+MAIL = b"From: a@x.test\r\nTo: b@x.test\r\nMessage-ID: <1@x>\r\n\r\n"
 
 Program = Callable[[Pyflare], Awaitable[Any]]
 
@@ -124,6 +129,90 @@ def test_an_exception_is_told(run: Runner, tmp_path: Path) -> None:
     assert "response" not in item["event"]
 
 
+def test_what_has_no_value_is_there_as_undefined(run: Runner, tmp_path: Path) -> None:
+    tail = """
+        from js import JSON, Object, console
+        from workers import WorkerEntrypoint
+
+        def described(value):
+            return [value.constructor.name, *Object.keys(value)]
+
+        class Default(WorkerEntrypoint):
+            async def tail(self, events, env, ctx):
+                item = events[0]
+                unset = [item.event.response, item.entrypoint, item.scriptVersion, item.preview,
+                    item.dispatchNamespace, item.scriptTags, item.durableObjectId,
+                    item.tailAttributes, item.logs[0].errorInfo]
+                assert unset == [None] * 9
+                kinds = [item, item.event, item.event.request, item.logs[0], item.exceptions[0]]
+                console.log("TAIL " + JSON.stringify([described(each) for each in kinds]))
+    """
+
+    async def program(flare: Pyflare) -> Any:
+        await request(flare, "/fail")
+
+    (told,) = traces(run, tmp_path, program, tail)
+    assert [" ".join(each) for each in told] == [
+        "TraceItem event eventTimestamp logs exceptions diagnosticsChannelEvents scriptName "
+        "entrypoint scriptVersion dispatchNamespace scriptTags tailAttributes preview "
+        "durableObjectId outcome executionModel truncated cpuTime wallTime",
+        "FetchEventInfo response request",
+        "Request cf headers method url",
+        "TraceLog timestamp level message errorInfo",
+        "TraceException timestamp message name stack",
+    ]
+
+
+def test_the_class_of_an_event_tells_its_kind(run: Runner, tmp_path: Path) -> None:
+    tail = """
+        from js import JSON, Object, console
+        from workers import WorkerEntrypoint
+
+        class Default(WorkerEntrypoint):
+            async def tail(self, events, env, ctx):
+                event = events[0].event
+                console.log("TAIL " + JSON.stringify([event.constructor.name, *Object.keys(event)]))
+    """
+
+    async def program(flare: Pyflare) -> Any:
+        from pyflare.env.email.delivery import deliver
+        from pyflare.js.array import JsArray
+        from pyflare.js.value import JsObject
+
+        worker, registry = flare.loaded("producer"), flare.registry
+        assert registry is not None
+        assert await flare.env("producer").SELF.add(1, 2) == 3
+        controller = JsObject.adopt({"cron": "* * * * *", "scheduledTime": 5})
+        await worker.run(worker.handle("scheduled", controller))
+        batch = JsObject.adopt({"queue": "q", "messages": JsArray.adopt([])})
+        await worker.run(worker.handle("queue", batch))
+        await deliver(worker, registry, "a@x.test", "b@x.test", MAIL)
+
+    services = [{"binding": "SELF", "service": "producer", "entrypoint": "Named"}]
+    assert traces(run, tmp_path, program, tail, services=services) == [
+        ["JsRpcEventInfo", "rpcMethod"],
+        ["ScheduledEventInfo", "scheduledTime", "cron"],
+        ["QueueEventInfo", "queue", "batchSize"],
+        ["EmailEventInfo", "mailFrom", "rcptTo", "rawSize"],
+    ]
+
+
+@pytest.mark.parametrize("path", ["/fail", "/later"])
+def test_a_told_traceback_begins_in_the_code_of_the_worker(
+    run: Runner, tmp_path: Path, path: str
+) -> None:
+    async def program(flare: Pyflare) -> Any:
+        await request(flare, path)
+
+    ((item,),) = traces(run, tmp_path, program)
+    (error,) = item["exceptions"]
+    head, first, *rest = error["message"].splitlines()
+    assert head == "Traceback (most recent call last):"
+    assert first.startswith(f'  File "{tmp_path / "producer"}')
+    assert not any("/pyflare/" in line for line in rest)
+    assert error["stack"] == error["message"]
+
+
 def test_the_event_lasts_until_its_background_work_is_done(run: Runner, tmp_path: Path) -> None:
     async def program(flare: Pyflare) -> Any:
         await request(flare, "/later")
@@ -144,8 +233,7 @@ def test_events_of_other_kinds_are_told(run: Runner, tmp_path: Path) -> None:
         assert registry is not None
         controller = JsObject.adopt({"cron": "* * * * *", "scheduledTime": 5})
         await worker.run(worker.handle("scheduled", controller))
-        mail = b"From: a@x.test\r\nTo: b@x.test\r\nMessage-ID: <1@x>\r\n\r\n"
-        await deliver(worker, registry, "a@x.test", "b@x.test", mail)
+        await deliver(worker, registry, "a@x.test", "b@x.test", MAIL)
 
     told = traces(run, tmp_path, program)
     assert [items[0]["event"] for items in told] == [

@@ -83,14 +83,19 @@ def test_without_a_lifespan_it_starts_with_the_first_request_and_works_on(
 
 
 @every_server
-def test_background_work_ends_though_its_client_has_gone(start: Start, server: str) -> None:
+def test_background_work_and_streams_end_though_their_client_has_gone(
+    start: Start, server: str
+) -> None:
     host = start(server, "without_lifespan")
 
+    with host.client.stream("GET", "/edge/ticks") as ticks:
+        next(ticks.iter_bytes())
     host.get("/edge/later")
     host.client.close()
     host.client = httpx.Client(base_url=f"http://127.0.0.1:{host.port}", trust_env=False)
 
     eventually(lambda: host.get("/edge/value?later").text == "written", "waitUntil work is done")
+    eventually(lambda: host.get("/edge/closed").text == "closed", "the stream is closed")
 
 
 @every_server

@@ -12,7 +12,7 @@ from pyflare.owner.client import OwnerRefused
 
 from .command import CommandError, Project
 from .migration_files import MigrationFiles
-from .output import confirm, error, print_table, say
+from .output import confirm, error, print_json, print_table, say
 from .sql_text import statements
 
 if TYPE_CHECKING:
@@ -40,12 +40,15 @@ def create(project: Project, entry: D1Database, message: str) -> None:
     say(f"\nThe migration is available for editing here\n{path}")
 
 
-def show(project: Project, entry: D1Database) -> None:
+def show(project: Project, entry: D1Database, *, as_json: bool) -> None:
     """List what has not been applied."""
     files = MigrationFiles(project, entry)
     names = files.names()
     with project.state() as state:
         waiting = _waiting(state, entry, names)
+    if as_json:
+        print_json([{"Name": name} for name in waiting])
+        return
     if not waiting:
         say("✅ No migrations to apply!")
         return

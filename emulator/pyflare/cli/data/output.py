@@ -11,6 +11,7 @@ from typing import Any, Final
 
 __all__ = [
     "OutputLost",
+    "ask",
     "confirm",
     "error",
     "flush",
@@ -140,6 +141,14 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         table.add_row(*(Text(str(value)) for value in row))
     with _writing():
         Console(width=None if is_terminal() else _PIPE_COLUMNS, highlight=False).print(table)
+
+
+def ask(question: str) -> str | None:
+    """What is typed on the terminal; None without one."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    print(f"? {question} ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
 
 
 def confirm(question: str, *, yes: bool) -> bool:

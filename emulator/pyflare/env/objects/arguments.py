@@ -15,8 +15,9 @@ from pyflare.js.date import Date
 from pyflare.js.equality import to_boolean
 from pyflare.js.error import RangeError, TypeError_
 from pyflare.js.number import to_number
+from pyflare.js.options import visible_items
 from pyflare.js.value import JsProxy, get_property, is_nullish, own_items
-from pyflare.js.webidl import scalar_text
+from pyflare.js.webidl import scalar_text, wrong_type
 from pyflare_bindings.objects.instants import LATEST
 
 __all__ = [
@@ -45,14 +46,12 @@ _MAX_PAIRS: Final = 128
 _INT32: Final = 2**31
 
 
-def key_text(key: Any, method: str, kind: str = "DurableObjectStorage") -> str:
-    """A key. Raises: TypeError when there is none."""
+def key_text(key: Any, method: str, interface: str, wanted: str = "string") -> str:
+    """A key. Raises: TypeError when there is none; ``wanted`` is what could have been there."""
     if type(key) is str:
         return key if key.isascii() else scalar_text(key)
     if key is MISSING:
-        raise TypeError_(
-            f"Failed to execute '{method}' on '{kind}': parameter 1 is not of type 'string'."
-        )
+        raise wrong_type(method, interface, 1, wanted)
     return scalar_text(key)
 
 
@@ -77,15 +76,22 @@ def entries_of(value: Any) -> Iterator[tuple[str, Any]]:
             yield scalar_text(key), item
 
 
-def options_of(options: Any, named: dict[str, Any], method: str, position: int) -> Any:
-    """An options argument, or the keywords in its place. Raises: TypeError for what is no object."""
+def options_of(
+    options: Any,
+    named: dict[str, Any],
+    method: str,
+    position: int,
+    struct: str,
+    interface: str = "DurableObjectStorage",
+) -> Any:
+    """An options argument, or the keywords in its place. Raises: TypeError, which names ``struct``, for no object."""
     if is_nullish(options):
         return named
-    if isinstance(options, JsProxy | dict):
+    if isinstance(options, dict):
+        return visible_items(options)
+    if isinstance(options, JsProxy):
         return options
-    raise TypeError_(
-        f"Failed to execute '{method}' on 'DurableObjectStorage': parameter {position} is not of type 'Object'."
-    )
+    raise wrong_type(method, interface, position, struct)
 
 
 def is_confirmed(options: Any) -> bool:

@@ -75,7 +75,7 @@ class StorageOperations(JsInstance, js_name="Object"):
     @promised
     def get(self, key: Any = MISSING, options: Any = None, *_: Any, **named: Any) -> Any:
         """The value of a key, undefined when there is none; of an array of keys a map of those that are there."""
-        options_of(options, named, "get", 2)
+        self._options(options, named, "get", 2, "GetOptions")
         self._check("get()")
         session = self._session
         keys = keys_of(key)
@@ -91,7 +91,7 @@ class StorageOperations(JsInstance, js_name="Object"):
     @promised
     def list(self, options: Any = None, *_: Any, **named: Any) -> JsMap:
         """A map of the pairs in a range of keys, in the order of their UTF-8 bytes."""
-        wanted = ListOptions.read(options_of(options, named, "list", 1))
+        wanted = ListOptions.read(self._options(options, named, "list", 1, "ListOptions"))
         self._check("list()")
         return _map(self._session.storage.list(*wanted))
 
@@ -103,10 +103,10 @@ class StorageOperations(JsInstance, js_name="Object"):
         if is_entries(key):
             if not is_nullish(value) and not isinstance(value, JsObject | dict):
                 raise TypeError_(WRONG_PUT)
-            self._put_entries(key, options_of(value, named, "put", 2))
+            self._put_entries(key, self._options(value, named, "put", 2, "PutOptions"))
             return
         name = self._key(key, "put")
-        confirmed = is_confirmed(options_of(options, named, "put", 3))
+        confirmed = is_confirmed(self._options(options, named, "put", 3, "PutOptions"))
         if value is None:
             raise TypeError_(UNDEFINED_VALUE)
         session = self._session
@@ -133,7 +133,7 @@ class StorageOperations(JsInstance, js_name="Object"):
     @promised
     def delete(self, key: Any = MISSING, options: Any = None, *_: Any, **named: Any) -> bool | int:
         """Delete a key and say whether it was there; of an array of keys say how many were."""
-        confirmed = is_confirmed(options_of(options, named, "delete", 2))
+        confirmed = is_confirmed(self._options(options, named, "delete", 2, "PutOptions"))
         self._check("delete()")
         session = self._session
         keys = keys_of(key)
@@ -148,7 +148,7 @@ class StorageOperations(JsInstance, js_name="Object"):
     @promised
     def getAlarm(self, options: Any = None, *_: Any, **named: Any) -> Any:
         """The time of the alarm in ms since 1970, null when none is set."""
-        options_of(options, named, "getAlarm", 1)
+        self._options(options, named, "getAlarm", 1, "GetAlarmOptions")
         self._check("getAlarm()")
         time = self._session.storage.alarm.get()
         return null() if time is None else time
@@ -157,7 +157,7 @@ class StorageOperations(JsInstance, js_name="Object"):
     def setAlarm(self, time: Any = None, options: Any = None, *_: Any, **named: Any) -> None:
         """Set the one alarm to a Date or a number of ms since 1970; a time that has passed counts as now."""
         wanted = alarm_time(time)
-        confirmed = is_confirmed(options_of(options, named, "setAlarm", 2))
+        confirmed = is_confirmed(self._options(options, named, "setAlarm", 2, "SetAlarmOptions"))
         self._check("setAlarm()")
         session = self._session
         session.write(confirmed, session.storage.alarm.set, wanted)
@@ -165,13 +165,19 @@ class StorageOperations(JsInstance, js_name="Object"):
     @promised
     def deleteAlarm(self, options: Any = None, *_: Any, **named: Any) -> None:
         """Unset the alarm, if there is one."""
-        confirmed = is_confirmed(options_of(options, named, "deleteAlarm", 1))
+        confirmed = is_confirmed(self._options(options, named, "deleteAlarm", 1, "SetAlarmOptions"))
         self._check("deleteAlarm()")
         session = self._session
         session.write(confirmed, session.storage.alarm.delete)
 
+    def _options(
+        self, options: Any, named: dict[str, Any], method: str, position: int, struct: str
+    ) -> Any:
+        return options_of(options, named, method, position, struct, type(self)._js_name)
+
     def _key(self, key: Any, method: str) -> str:
-        text = key_text(key, method)
+        wanted = "string or object" if method == "put" else "string or Array"
+        text = key_text(key, method, type(self)._js_name, wanted)
         if self._session.limited:
             check_key(text)
         return text

@@ -19,13 +19,14 @@ __all__ = ["StorageLife", "StorageSession"]
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# The missing space after the comma is the platform's.
+# The local tools have other words for these two.
 NO_SQL: Final = (
-    "SQL is not enabled for this Durable Object class. To enable it, change `new_classes` to `new_sqlite_classes` "
-    "within the 'migrations' field in your wrangler.jsonc or wrangler.toml file. If using workerd directly,set "
-    "`enableSql = true` in your workerd config for the class. Note that this change cannot be made after the class is "
-    "already deployed to production."
+    "This Durable Object is not backed by SQLite storage, so the SQL API is not available. SQL can be enabled on a new "
+    "Durable Object class by using the `new_sqlite_classes` instead of `new_classes` under `[[migrations]]` in your "
+    "wrangler.toml, but an already-deployed class cannot be converted to SQLite (except by deleting the existing data)."
 )
+NO_SNAPSHOTS: Final = "Snapshots of Durable Objects are not emulated."
+NO_SQL_TRANSACTION: Final = "Durable Object is not backed by SQL."
 
 
 class _Output(Protocol):
@@ -126,10 +127,10 @@ class StorageSession:
         finally:
             storage.on_write = tell
 
-    def check_sql(self) -> None:
-        """Raises: Error when the class is not backed by SQLite."""
+    def check_sql(self, text: str = NO_SQL) -> None:
+        """Raises: Error with this text when the class is not backed by SQLite."""
         if self.limited:
-            raise Error(NO_SQL)
+            raise Error(text)
 
 
 def _flag(name: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from pyflare.js.array_buffer import ArrayBuffer, as_bytes
+from pyflare.js.bigint import is_bigint
 from pyflare.js.error import TypeError_
 from pyflare.js.number import from_float, to_string
 from pyflare.js.symbol import Symbol
@@ -36,9 +37,9 @@ def bindable(value: Any) -> Bindable:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
-            return float(value)
-        raise TypeError_("Cannot convert a BigInt value to a number")
+        if is_bigint(value):
+            raise TypeError_("Cannot convert a BigInt value to a number")
+        return float(value)
     if isinstance(value, float):
         return value
     if isinstance(value, Symbol):

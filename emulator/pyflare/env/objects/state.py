@@ -16,6 +16,7 @@ from pyflare.js.webidl import text
 from pyflare_bindings.objects.ids import ObjectId
 
 from .id import DurableObjectId
+from .session import NO_SNAPSHOTS
 from .websockets import WebSockets
 
 if TYPE_CHECKING:
@@ -76,17 +77,23 @@ class DurableObjectState(WebSockets, JsInstance, js_name="DurableObjectState"):
 
     @property
     def exports(self) -> Any:
-        """The worker's own entrypoints as bindings; undefined before the compatibility date that brings it."""
-        return self._life.exports
+        """The worker's own entrypoints as bindings; not there before the compatibility date that brings it."""
+        exports = self._life.exports
+        if exports is None:
+            raise AttributeError("exports")
+        return exports
 
-    def waitUntil(self, promise: Any = None, *_: Any) -> None:
-        """Keep the object in memory until a promise or any awaitable is done."""
-        if promise is None:
+    def waitUntil(self, *promise: Any) -> None:
+        """Keep the object in memory until a promise or any awaitable is done. Any other value is done already.
+
+        Raises: TypeError without an argument.
+        """
+        if not promise:
             raise TypeError_(
                 "Failed to execute 'waitUntil' on 'DurableObjectState': parameter 1 is not of type 'Promise'."
             )
-        if hasattr(promise, "__await__"):
-            self._life.wait_until(promise)
+        if hasattr(promise[0], "__await__"):
+            self._life.wait_until(promise[0])
 
     def blockConcurrencyWhile(self, callback: Any = None, *_: Any) -> JsPromise:
         """Run a function while the object receives nothing else. When it fails, the object is reset.
@@ -96,7 +103,7 @@ class DurableObjectState(WebSockets, JsInstance, js_name="DurableObjectState"):
         if not callable(callback):
             raise TypeError_(
                 "Failed to execute 'blockConcurrencyWhile' on 'DurableObjectState': parameter 1 is not of type "
-                "'Function'."
+                "'function'."
             )
         return self._life.block_concurrency_while(callback)  # type: ignore[no-any-return]
 
@@ -116,3 +123,7 @@ class DurableObjectState(WebSockets, JsInstance, js_name="DurableObjectState"):
     @property
     def facets(self) -> Any:
         raise Error("Durable Object facets are not emulated.")
+
+    def onNextSessionRestore(self, *_: Any, **__: Any) -> None:
+        """Refused: not emulated."""
+        raise Error(NO_SNAPSHOTS)

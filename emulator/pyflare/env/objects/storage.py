@@ -11,12 +11,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from pyflare.js.error import Error, JsException, TypeError_
+from pyflare.js.error import Error, JsException
 from pyflare.js.promise import JsPromise, rejected, resolved
+from pyflare.js.webidl import wrong_type
 
 from .arguments import options_of
 from .operations import StorageOperations, promised
-from .session import StorageLife, StorageSession
+from .session import NO_SNAPSHOTS, NO_SQL_TRANSACTION, StorageLife, StorageSession
 from .sql import SqlStorage
 from .sync_kv import SyncKvStorage
 from .transaction import NOT_IN_TRANSACTION, run_synchronously, run_transaction
@@ -26,7 +27,6 @@ __all__ = ["DurableObjectStorage"]
 NO_RECOVERY: Final = (
     "This Durable Object's storage back-end does not implement point-in-time recovery."
 )
-NO_REPLICATION: Final = "This Durable Object's storage back-end does not support replication."
 
 
 class DurableObjectStorage(StorageOperations, js_name="DurableObjectStorage"):
@@ -63,7 +63,7 @@ class DurableObjectStorage(StorageOperations, js_name="DurableObjectStorage"):
     @promised
     def deleteAll(self, options: Any = None, *_: Any, **named: Any) -> None:
         """Delete everything at once, SQL tables too; whether the alarm goes too is for a compatibility flag to say."""
-        options_of(options, named, "deleteAll", 1)
+        options_of(options, named, "deleteAll", 1, "PutOptions")
         session = self._session
         if session.storage.depth:
             raise Error(NOT_IN_TRANSACTION)
@@ -82,8 +82,12 @@ class DurableObjectStorage(StorageOperations, js_name="DurableObjectStorage"):
             return rejected(error)
 
     def transactionSync(self, function: Any = None, *_: Any) -> Any:
-        """Run ``function()`` and give its result; what it wrote is undone when it raises."""
+        """Run ``function()`` and give its result; what it wrote is undone when it raises.
+
+        Raises: Error for a class that is not backed by SQLite.
+        """
         wanted = _function(function, "transactionSync")
+        self._session.check_sql(NO_SQL_TRANSACTION)
         return run_synchronously(self._session, wanted)
 
     def sync(self, *_: Any) -> JsPromise:
@@ -93,10 +97,11 @@ class DurableObjectStorage(StorageOperations, js_name="DurableObjectStorage"):
 
     @promised
     def getCurrentBookmark(self, *_: Any) -> str:
-        """The name of this moment in the object's history."""
+        """The name of this moment in the object's history. Rejects for a class that is not backed by SQLite."""
         from pyflare_bindings.d1.bookmarks import bookmark_at
 
         session = self._session
+        session.check_sql(NO_RECOVERY)
         return bookmark_at(session.write(True, session.storage.next_bookmark))
 
     @promised
@@ -104,34 +109,19 @@ class DurableObjectStorage(StorageOperations, js_name="DurableObjectStorage"):
         """Refused: only production keeps a history."""
         raise Error(NO_RECOVERY)
 
+    def snapshot(self, *_: Any, **__: Any) -> None:
+        """Refused: not emulated."""
+        raise Error(NO_SNAPSHOTS)
+
     @promised
     def onNextSessionRestoreBookmark(self, *_: Any) -> None:
         """Refused: only production keeps a history."""
         raise Error(NO_RECOVERY)
 
-    @promised
-    def waitForBookmark(self, *_: Any) -> None:
-        """Refused: only production keeps a history."""
-        raise Error(NO_RECOVERY)
-
-    def ensureReplicas(self, *_: Any) -> None:
-        """Refused: there is one copy."""
-        raise Error(NO_REPLICATION)
-
-    def disableReplicas(self, *_: Any) -> None:
-        """Refused: there is one copy."""
-        raise Error(NO_REPLICATION)
-
-    @property
-    def primary(self) -> None:
-        """Undefined: this is the primary."""
-
 
 def _function(function: Any, method: str) -> Callable[..., Any]:
     if not callable(function):
-        raise TypeError_(
-            f"Failed to execute '{method}' on 'DurableObjectStorage': parameter 1 is not of type 'Function'."
-        )
+        raise wrong_type(method, "DurableObjectStorage", 1, "function")
     return function  # type: ignore[no-any-return]
 
 

@@ -81,7 +81,7 @@ class DurableObjectStorageWrapper(_Wrapper):
         wanted, keywords = _options(options, named)
         try:
             pairs = self._session.storage.list(
-                *ListOptions.read(options_of(wanted, keywords, "list", 1))
+                *ListOptions.read(options_of(wanted, keywords, "list", 1, "ListOptions"))
             )
             return _given(JsDict({key: from_stored(data) for key, data in pairs}))
         except JsException as error:

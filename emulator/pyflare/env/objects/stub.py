@@ -5,6 +5,9 @@ Source: https://developers.cloudflare.com/durable-objects/api/stub/
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from pyflare.js.fetcher import Channel, Fetcher
 
 from .id import DurableObjectId
@@ -19,3 +22,7 @@ class DurableObjectStub(Fetcher, js_name="DurableObject"):
         super().__init__(channel)
         self.id = id
         self.name = id.name
+
+    def _own_items(self) -> Iterator[tuple[str, Any]]:
+        yield "id", self.id
+        yield "name", self.name

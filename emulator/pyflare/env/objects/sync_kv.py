@@ -14,6 +14,7 @@ from pyflare.js.array import JsArray
 from pyflare.js.error import Error
 from pyflare.js.v8_format import deserialize, serialize
 from pyflare.js.value import JsInstance, JsObject
+from pyflare.js.webidl import wrong_type
 from pyflare_bindings.objects.key_values import KeyRange
 from pyflare_bindings.objects.storage import ObjectStorage
 
@@ -30,10 +31,10 @@ T = TypeVar("T")
 
 NOT_SQLITE: Final = (
     "The storage.kv (synchronous KV) API is only available for SQLite-backed Durable Objects, but this object's "
-    "namespace is not declared to use SQLite. You can use the older, asynchronous interface via methods of `storage` "
-    "itself (e.g. `storage.get()`). Alternatively, to enable SQLite, change `new_classes` to `new_sqlite_classes` "
-    "within the 'migrations' field in your wrangler.jsonc or wrangler.toml file. Note that this change cannot be made "
-    "after the class is already deployed to production."
+    "namespace is not declared to use SQLite. You can use the older, asyncronous interface via methods of `storage` "
+    "itself (e.g. `storage.get()`). SQLite can be enabled on a new Durable Object class by using the "
+    "`new_sqlite_classes` instead of `new_classes` under `migrations` in your wrangler.jsonc or wrangler.toml, but an "
+    "already-deployed class cannot be converted to SQLite (except by deleting the existing data)."
 )
 INVALIDATED: Final = (
     "kv.list() iterator was invalidated because a new call to kv.list() was started. Only one kv.list() iterator can "
@@ -68,11 +69,13 @@ class SyncKvStorage(JsInstance, js_name="SyncKvStorage"):
         return None if data is None else value_of(data)
 
     @_checked
-    def put(self, key: Any = MISSING, value: Any = None, *_: Any) -> None:
+    def put(self, key: Any = MISSING, value: Any = MISSING, *_: Any) -> None:
         """Set the value of a key; undefined is a value too."""
         storage = self._storage()
         session = self._session
         name = key_text(key, "put", "SyncKvStorage")
+        if value is MISSING:
+            raise wrong_type("put", "SyncKvStorage", 2, "Value")
         data = serialize(value, enhanced_errors=session.enhanced_errors)
         session.write(True, storage.put, name, data)
 
@@ -88,7 +91,9 @@ class SyncKvStorage(JsInstance, js_name="SyncKvStorage"):
         A new call ends the one before: only one can be read at a time.
         """
         self._storage()
-        wanted = ListOptions.read(options_of(options, named, "list", 1))
+        wanted = ListOptions.read(
+            options_of(options, named, "list", 1, "ListOptions", "SyncKvStorage")
+        )
         self._session.listings += 1
         return KvListIterator._make(self._session, wanted)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .. import semantics
 from ..abort import AbortSignal
 from ..blob import Blob, File
 from ..body import Body
@@ -17,6 +18,7 @@ from ..readable import ReadableStream
 from ..readers import ByteIterator
 from ..request import Request
 from ..response import Response
+from ..structured_clone import refusal
 from ..writable import Sink, WritableStream
 from .host import current_host
 
@@ -38,7 +40,7 @@ _LOCKED_WRITABLE = "The WritableStream has been locked to a writer."
 def copy_platform_object(value: Any) -> Any:
     """What a Web API object arrives as; None for one that cannot be sent.
 
-    Raises: TypeError for a locked stream or a used body.
+    Raises: TypeError for a locked stream or a used body, DataCloneError for something in it that cannot be sent.
     """
     match value:
         case Headers():
@@ -48,7 +50,8 @@ def copy_platform_object(value: Any) -> Any:
         case Response():
             return copy_response(value)
         case File():
-            return File.named(value._data, value.name, value.type, value.lastModified)
+            # Being a blob does not make it one that can be sent.
+            return None
         case Blob():
             return Blob.of(value._data, value.type)
         case ReadableStream():
@@ -56,7 +59,7 @@ def copy_platform_object(value: Any) -> Any:
         case WritableStream():
             return _moved_writable(value)
         case AbortSignal():
-            return _following(value)
+            return _following(value) if semantics.current().sends_abort_signals else None
     return None
 
 
@@ -80,17 +83,25 @@ def cut(copy: Any, reason: Any) -> None:
 
 
 def copy_request(request: Request) -> Request:
-    """Raises: TypeError when the body was used before."""
+    """Raises: TypeError when the body was used before, DataCloneError when the request was made with a signal."""
     copy: Request = object.__new__(Request)
     copy._copy_properties(request)
+    signal = request._signal
+    if signal is not None:
+        if signal.is_the_clients:
+            copy._signal = None
+        elif semantics.current().sends_abort_signals:
+            copy._signal = _following(signal)
+        else:
+            raise refusal(signal)
     _lend_body(request, copy)
     return copy
 
 
 def copy_response(response: Response) -> Response:
-    """Raises: TypeError when the body was used before, or the response has a WebSocket."""
+    """Raises: TypeError when the body was used before, DataCloneError when the response has a WebSocket."""
     if response._web_socket is not None:
-        raise TypeError_("Can't serialize a Response that has a WebSocket.")
+        raise refusal(response._web_socket)
     copy: Response = object.__new__(Response)
     copy._copy_properties(response)
     _lend_body(response, copy)

@@ -25,6 +25,7 @@ __all__ = [
     "no_method",
     "not_a_function",
     "reserved",
+    "traceback_text",
 ]
 
 DEEPEST_PATH: Final = 64
@@ -108,7 +109,7 @@ def crossing(error: BaseException) -> JsException:
         standard = _STANDARD.get(error.name)
         made = Error._make(error.toString()) if standard is None else standard._make(error.message)
     else:
-        made = Error._make(f"PythonError: {_traceback(error)}")
+        made = Error._make(f"PythonError: {traceback_text(error)}")
     for mark in _MARKS:
         value = getattr(error, mark, None)
         if value is not None:
@@ -117,7 +118,8 @@ def crossing(error: BaseException) -> JsException:
     return made
 
 
-def _traceback(error: BaseException) -> str:
+def traceback_text(error: BaseException) -> str:
+    """The traceback of a Python exception from the worker's first frame on, as the platform shows it."""
     frames = _own_frames(error.__traceback__)
     text = "".join(traceback.format_exception(type(error), error, frames))
     return text if frames is not None else f"Traceback (most recent call last):\n{text}"

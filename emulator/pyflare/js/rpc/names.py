@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..deferred import CallLine
 from ..value import JsInstance
@@ -20,7 +20,7 @@ class RemoteNames(JsInstance, js_name="Object"):
 
     #: What the worker's environment wraps this in, in place of the SDK's own choice.
     _direct_wrapper: Any = None
-    #: There is no property of its own, whatever the names that it answers to.
+    #: There is no property of its own, but where a class says so, whatever the names that it answers to.
     _own_items: Any = None
 
     def _begin_call(self, path: tuple[str, ...], arguments: Sequence[Any] | None) -> JsRpcPromise:
@@ -37,6 +37,9 @@ class RemoteNames(JsInstance, js_name="Object"):
 
 class Stub(RemoteNames, js_name="Object"):
     """What can be held on to and sent on: a channel, and calls that begin in the order in which they are made."""
+
+    #: Whether it may go to others.
+    _can_be_sent: ClassVar[bool] = True
 
     _channel: Channel
     _line: CallLine

@@ -13,13 +13,15 @@ from typing import Any, Final
 from workers.rpc import JsDict, python_from_rpc, python_to_rpc
 
 from ..array import JsArray
-from ..value import JsNull, JsObject, jsnull
+from ..bigint import JsBigInt, bigint
+from ..value import MAX_SAFE_INTEGER, JsNull, JsObject, jsnull, with_indices_first
 from .values import clone_arguments, clone_result
 
 __all__ = ["arguments_to_wire", "result_to_wire", "wire_to_python"]
 
 _SIMPLE: Final = frozenset({str, int, bool})
 _DEEPEST: Final = 32
+_SAFE: Final = MAX_SAFE_INTEGER
 #: Longer texts are weighed before they are sent.
 _SHORT: Final = 4096
 
@@ -87,10 +89,14 @@ def _is_short(item: Any) -> bool:
 def wire_to_python(value: Any) -> Any:
     """What has crossed, as Python code gets it: ``python_from_rpc`` of the SDK."""
     kind = type(value)
+    if kind is int:
+        return value if -_SAFE <= value <= _SAFE else bigint(value)
     if kind in _SIMPLE or value is None or kind is float:
         return value
     if value is jsnull:
         return None
+    if kind is JsBigInt:
+        return bigint(value)
     if kind is JsObject or kind is JsArray:
         try:
             return _to_python(value, _DEEPEST)
@@ -104,9 +110,17 @@ def _to_python(value: Any, depth: int) -> Any:
         raise _Unusual
     if type(value) is JsObject:
         made = JsDict()
+        numbered = False
         for key, item in value.__dict__.items():
+            # Digits sort before letters.
+            if key < ":":
+                numbered = True
             kind = type(item)
-            if kind in _SIMPLE:
+            if kind is str:
+                made[key] = item
+            elif kind in _SIMPLE:
+                if not -_SAFE <= item <= _SAFE:
+                    item = bigint(item)
                 made[key] = item
             elif kind is JsNull or item is None:
                 made[key] = None
@@ -116,12 +130,14 @@ def _to_python(value: Any, depth: int) -> Any:
                 made[key] = _to_python(item, depth - 1)
             else:
                 raise _Unusual
-        return made
+        return JsDict(with_indices_first(made)) if numbered else made
     items = []
     for item in value:
         kind = type(item)
-        if kind in _SIMPLE or kind is float:
+        if kind is str or kind is float:
             items.append(item)
+        elif kind in _SIMPLE:
+            items.append(item if -_SAFE <= item <= _SAFE else bigint(item))
         elif kind is JsNull or item is None:
             items.append(None)
         elif kind is JsObject or kind is JsArray:

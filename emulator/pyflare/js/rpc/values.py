@@ -112,13 +112,14 @@ class _Sending:
 
         if isinstance(value, JsRpcStub):
             return self._stub(value.export())
-        if isinstance(value, Stub):
+        if isinstance(value, Stub) and value._can_be_sent:
             from ..fetcher import Fetcher
 
             # A stub of an object, with its id and name, arrives as a plain one.
             return Fetcher._make(value._channel)
         if isinstance(value, RemoteNames):
-            # The promise or the property of a call; its value would have to be awaited first.
+            # The promise or the property of a call, whose value would have to be awaited first, or a binding to an
+            # entrypoint of the worker's own, which would have to be given its props.
             raise refusal(value)
         if isinstance(value, RpcTarget) or is_function(value):
             return self._stub(Export.here(value))

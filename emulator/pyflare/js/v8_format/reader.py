@@ -12,6 +12,7 @@ from pyflare.js import error as errors
 from pyflare.js import typed_array_kinds
 from pyflare.js.array import JsArray
 from pyflare.js.array_buffer import ArrayBuffer
+from pyflare.js.bigint import bigint
 from pyflare.js.collections import JsMap, JsSet
 from pyflare.js.data_view import DataView
 from pyflare.js.date import Date
@@ -147,7 +148,7 @@ class _Reader:
             case tags.FALSE:
                 return False
             case tags.BIGINT:
-                return self._bigint()
+                return bigint(self._bigint())
             case tags.REFERENCE:
                 return self.objects[self._varint()]
             case tags.VERIFY_OBJECT_COUNT:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pyflare.js.array import JsArray
 from pyflare.js.array_buffer import ArrayBuffer, JsBuffer
+from pyflare.js.bigint import is_bigint
 from pyflare.js.collections import JsMap, JsSet
 from pyflare.js.date import Date
 from pyflare.js.error import DOMException, JsException, RangeError
@@ -15,7 +16,7 @@ from pyflare.js.object_map import ObjectMap
 from pyflare.js.regexp import RegExp
 from pyflare.js.string import Boolean, String
 from pyflare.js.structured_clone import refusal
-from pyflare.js.value import MAX_SAFE_INTEGER, JsNull, JsObject
+from pyflare.js.value import JsNull, JsObject
 
 from . import tags
 from .text import append_string, append_varint, array_index
@@ -63,14 +64,14 @@ class _Writer:
             self._receiver(value)
 
     def _integer(self, value: int) -> None:
-        if -_INT32 <= value < _INT32:
-            self.out.append(tags.INT32)
-            append_varint(self.out, value << 1 if value >= 0 else (-value << 1) - 1)
-        elif -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER:
-            self._double(tags.DOUBLE, value)
-        else:
+        if is_bigint(value):
             self.out.append(tags.BIGINT)
             self._digits(value)
+        elif -_INT32 <= value < _INT32:
+            self.out.append(tags.INT32)
+            append_varint(self.out, value << 1 if value >= 0 else (-value << 1) - 1)
+        else:
+            self._double(tags.DOUBLE, value)
 
     def _double(self, tag: int, value: float) -> None:
         self.out.append(tag)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 if TYPE_CHECKING:
     from pyflare_bindings.registry import BindingRegistry
 
-__all__ = ["OPERATIONS", "Answer", "Body", "Operation", "Refusal", "nothing", "run"]
+__all__ = ["OPERATIONS", "Answer", "Body", "Operation", "Refusal", "has_begun", "nothing", "run"]
 
 
 #: Pieces of a body, in order.
@@ -36,6 +36,11 @@ class Refusal(Exception):
     def __init__(self, text: str, statement: int | None = None) -> None:
         super().__init__(text)
         self.statement = statement
+
+
+def has_begun(registry: BindingRegistry, kind: str, id: str) -> bool:
+    """Whether there is anything of a resource. One that is only looked at does not begin by that."""
+    return registry.layout.database(kind, id).exists()
 
 
 Operation: TypeAlias = "Callable[[BindingRegistry, dict[str, Any], Body], Awaitable[Answer]]"

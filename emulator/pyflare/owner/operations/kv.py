@@ -8,11 +8,13 @@ from typing import Any
 from pyflare_bindings.kv import KVError
 from pyflare_bindings.registry import BindingRegistry
 
-from . import Answer, Body, Refusal
+from . import Answer, Body, Refusal, has_begun
 
 
 async def get(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
     """The value of a key. Arguments: ``id``, ``key``. Answer: None, or ``size`` and ``metadata`` with the value."""
+    if not has_begun(registry, "kv", arguments["id"]):
+        return Answer()
     try:
         entry = await registry.kv(arguments["id"]).get(arguments["key"])
     except KVError as error:
@@ -49,6 +51,8 @@ async def delete(registry: BindingRegistry, arguments: dict[str, Any], _body: Bo
 async def list_keys(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
     """One page of keys. Arguments: ``id``, ``prefix``, ``cursor``. Answer: ``keys`` as (name, expiration in seconds,
     metadata as JSON text) and the ``cursor`` of the next page."""
+    if not has_begun(registry, "kv", arguments["id"]):
+        return Answer({"keys": [], "cursor": None})
     try:
         page = await registry.kv(arguments["id"]).list(
             arguments.get("prefix", ""), cursor=arguments.get("cursor")

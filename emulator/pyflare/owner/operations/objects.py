@@ -64,13 +64,18 @@ async def sql(registry: BindingRegistry, arguments: dict[str, Any], _body: Body)
 
 
 async def alarms(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
-    """The alarms of a class. Arguments: ``id`` of the namespace. Answer: (id, milliseconds since the epoch), the
-    earliest first."""
-    found = [
-        (id.hex, time)
-        for id, time in _namespace(registry, arguments).stored_alarms()
-        if time is not None
-    ]
+    """The alarms of a class. Arguments: ``id`` of the namespace. Answer: (id, milliseconds since the epoch, name or
+    None), the earliest first."""
+    namespace = _namespace(registry, arguments)
+    found = []
+    for id, time in namespace.stored_alarms():
+        if time is None:
+            continue
+        closed: list[asyncio.Future[None]] = []
+        with _opened(namespace, id, closed) as storage:
+            found.append((id.hex, time, storage.name))
+        # Also gives everybody else a turn.
+        await asyncio.gather(asyncio.sleep(0), *closed)
     return Answer(sorted(found, key=lambda each: each[1]))
 
 

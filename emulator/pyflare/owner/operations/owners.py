@@ -28,7 +28,7 @@ SHARED: Final[dict[str, frozenset[str]]] = {
 async def call(registry: BindingRegistry, arguments: dict[str, Any], body: Body) -> Answer:
     """Call a method. Arguments: ``kind``, ``id``, ``method``. The body begins with the dumped (positional, keyword)
     arguments, in which a stream is marked; the stream follows. The answer's body: (whether it went well, the result or
-    the packed error), then the content of the result where it has one."""
+    the packed error, the name of the content that the result has), then that content."""
     kind, method = arguments["kind"], arguments["method"]
     if method not in SHARED.get(kind, ()):
         raise Refusal(f"{kind}.{method} cannot be called from another process.")
@@ -42,13 +42,12 @@ async def call(registry: BindingRegistry, arguments: dict[str, Any], body: Body)
             **{name: body if each == STREAM else each for name, each in keyword.items()},
         )
     except Exception as error:
-        return Answer(None, _answer(False, pack_error(error), None))
-    plain, content = _apart(await _whole(result))
-    return Answer(None, _answer(True, plain, content))
+        return Answer(None, _answer(False, pack_error(error), "", None))
+    return Answer(None, _answer(True, *_apart(await _whole(result))))
 
 
-def _apart(result: Any) -> tuple[Any, AsyncIterator[bytes | memoryview] | None]:
-    """A result without what is read from files, and that."""
+def _apart(result: Any) -> tuple[Any, str, AsyncIterator[bytes | memoryview] | None]:
+    """A result without what is read from files, where that belongs, and that."""
     for name in ("content", "body"):
         content = getattr(result, name, None)
         if (
@@ -57,8 +56,8 @@ def _apart(result: Any) -> tuple[Any, AsyncIterator[bytes | memoryview] | None]:
             and dataclasses.is_dataclass(result)
         ):
             plain: Any = dataclasses.replace(result, **{name: None})  # type: ignore[type-var]
-            return plain, content.chunks()
-    return result, None
+            return plain, name, content.chunks()
+    return result, "", None
 
 
 async def _whole(result: Any) -> Any:
@@ -71,9 +70,9 @@ async def _whole(result: Any) -> Any:
 
 
 async def _answer(
-    good: bool, result: Any, content: AsyncIterator[bytes | memoryview] | None
+    good: bool, result: Any, name: str, content: AsyncIterator[bytes | memoryview] | None
 ) -> AsyncIterator[bytes | memoryview]:
-    yield dump((good, result))
+    yield dump((good, result, name))
     if content is not None:
         async for piece in content:
             yield piece

@@ -8,11 +8,13 @@ from pyflare_bindings.r2 import HttpMetadata, ListOptions, ObjectOptions, R2Erro
 from pyflare_bindings.r2.values import R2ObjectBody
 from pyflare_bindings.registry import BindingRegistry
 
-from . import Answer, Body, Refusal
+from . import Answer, Body, Refusal, has_begun
 
 
 async def get(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
     """An object. Arguments: ``id`` of the bucket, ``key``. Answer: None, or what is known of it with its content."""
+    if not has_begun(registry, "r2", arguments["id"]):
+        return Answer()
     try:
         found = await registry.r2(arguments["id"]).get(arguments["key"])
     except R2Error as error:
@@ -52,6 +54,8 @@ async def delete(registry: BindingRegistry, arguments: dict[str, Any], _body: Bo
 async def list_objects(registry: BindingRegistry, arguments: dict[str, Any], _body: Body) -> Answer:
     """One page of a bucket. Arguments: ``id``, ``prefix``, ``delimiter``, ``cursor``, ``limit``. Answer: ``objects``,
     ``prefixes`` and the ``cursor`` of the next page."""
+    if not has_begun(registry, "r2", arguments["id"]):
+        return Answer({"objects": [], "prefixes": [], "cursor": None})
     options = ListOptions(
         limit=arguments.get("limit"),
         prefix=arguments.get("prefix") or "",

@@ -13,7 +13,6 @@ __all__ = [
     "JsAsyncGenerator",
     "JsAsyncIterable",
     "JsAsyncIterator",
-    "JsBigInt",
     "JsCallable",
     "JsDomElement",
     "JsFetchResponse",
@@ -100,7 +99,3 @@ class JsDomElement(metaclass=_Shape):
     """An element of a document; workers have none."""
 
     _required: ClassVar[tuple[str, ...]] = ("tagName", "style")
-
-
-class JsBigInt(int):
-    """A bigint in Python's hands: an ``int`` that stays a bigint whatever its size."""

@@ -32,6 +32,7 @@ from . import failures
 from .failures import for_caller, marked, reset_error
 from .output_gate import OutputGate
 from .section_host import SectionHost
+from .shutdown import Cause, shut_down, shutdown_handler
 from .steps import Detached, as_exception
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class Actor:
         "id",
         "idle_since",
         "instance",
+        "leaving",
         "namespace",
         "output",
         "queued",
@@ -91,6 +93,8 @@ class Actor:
         self.output = OutputGate(namespace.host.clock, self.reset)
         self.idle_since = 0.0
         self.queued = False
+        #: Whether it is having its last event.
+        self.leaving = False
         self.retry_alarm = True
         self._after = after
         self._failed_at: TracebackType | None = None
@@ -416,8 +420,20 @@ class Actor:
             if not outcome.done():
                 outcome.set_exception(self.reason())
 
-    def evict(self) -> None:
-        """End it because nobody needs it; what it wrote is committed."""
+    def evict(self, cause: Cause = "inactive") -> None:
+        """End it as planned; what it wrote is committed. A ``preShutdown`` handler is called before."""
+        if self.leaving or self.failure is not None:
+            return
+        handler = shutdown_handler(self)
+        if handler is None:
+            self.end_as_planned()
+            return
+        self.leaving = True
+        self.ended = over = shut_down(self, handler, cause)
+        self.namespace.leave(self, over)
+
+    def end_as_planned(self) -> None:
+        """The end of a life without a failure. Once; what comes later changes nothing."""
         if self.failure is None:
             self.output.settle()
         if self.failure is None:

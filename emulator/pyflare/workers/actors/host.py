@@ -80,7 +80,7 @@ class ActorHost:
         return [
             task
             for namespace in self.namespaces.values()
-            for actor in namespace.actors
+            for actor in (*namespace.actors, *namespace.leaving)
             for task in actor.gate.tasks
             if task is not None
         ]
@@ -101,11 +101,12 @@ class ActorHost:
         ended: list[asyncio.Future[Any]] = []
         for namespace in self.namespaces.values():
             namespace.close_sockets(*STOPPING)
-            for actor in namespace.actors:
+            ended += [actor.ended for actor in namespace.leaving if actor.ended is not None]
+            for actor in (*namespace.actors, *namespace.leaving):
                 if actor.is_busy():
                     actor.reset(reset_error(failures.SHUTTING_DOWN))
                 else:
-                    actor.evict()
+                    actor.end_as_planned()
                 ended += [task for task in actor.gate.tasks if task is not None]
                 if actor.ended is not None:
                     ended.append(actor.ended)

@@ -6,15 +6,15 @@ import asyncio
 import inspect
 from collections.abc import Callable
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from pyflare.js.error import Error, TypeError_
+from pyflare.js.error import Error
 from pyflare.js.request import Request
 from pyflare.js.response import Response
 from pyflare_bindings.objects.ids import ObjectId, ObjectIds
 
 from ..connections import RELOADED
-from ..entrypoints import positional_capacity
+from ..entrypoints import handler_name, no_handler, positional_capacity
 from ..rpc.answer import lend
 from . import failures
 from .actor import Actor
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from .sleeping_sockets import SleepingSockets
 
 __all__ = ["ActorNamespace", "Storages"]
-
-_NO_FETCH: Final = "Method fetch does not exist"
 
 
 class Storages(Protocol):
@@ -57,12 +55,14 @@ class ActorNamespace:
         "_capacity",
         "_class",
         "_ending",
+        "_fetch_name",
         "_sockets",
         "_uses_sql",
         "_wrap_request",
         "class_name",
         "host",
         "invoke",
+        "leaving",
         "make_state",
         "platform_error",
         "script",
@@ -97,11 +97,14 @@ class ActorNamespace:
         self.worker: Worker = None  # type: ignore[assignment]
         self._class: Any = None
         self._capacity = 1
+        self._fetch_name = "fetch"
         self._wrap_request: Any = None
         #: Calls a method of an instance (see ``pyflare.workers.rpc.invoke``).
         self.invoke: Any = None
         self._actors: dict[bytes, Actor] = {}
         self._ending: dict[bytes, asyncio.Future[None]] = {}
+        #: Those that are having their last event.
+        self.leaving: set[Actor] = set()
         self._sockets: dict[bytes, SleepingSockets] = {}
 
     def __len__(self) -> int:
@@ -170,7 +173,8 @@ class ActorNamespace:
         found = worker.entrypoints.objects[self.class_name]
         self.worker = worker
         self._class = found
-        fetch = getattr(found, "fetch", None)
+        self._fetch_name = handler_name("fetch", legacy=worker.definition.legacy_handlers)
+        fetch = getattr(found, self._fetch_name, None)
         self._capacity = 0 if fetch is None else positional_capacity(fetch, 4) - 1
 
     def construct(self, actor: Actor) -> Any:
@@ -179,22 +183,19 @@ class ActorNamespace:
 
     async def answer(self, actor: Actor, request: Request) -> Response:
         """Answer a request by the ``fetch`` handler; part of an event. The response is the caller's own."""
-        # The handler may change or forget the request.
-        method, url = request.method, request.url
-        response = await lend(self._fetch(actor.instance, request), method, url, from_object=True)
+        response = await lend(self._fetch(actor.instance, request), request, from_object=True)
         if response._source is not None:
             response._source = HeldBody(response._source, actor)
         return response
 
     async def _fetch(self, instance: Any, request: Request) -> Response:
-        try:
-            handler = instance.fetch
-        except AttributeError:
-            raise TypeError_(_NO_FETCH) from None
+        handler = getattr(instance, self._fetch_name, None)
+        if not callable(handler):
+            raise no_handler(instance, "fetch", legacy=self.worker.definition.legacy_handlers)
         result = handler(*(self._wrap_request(request), None, None)[: self._capacity])
         if type(result) is CoroutineType or inspect.isawaitable(result):
             result = await result
-        return self.worker.as_response(result, f"{self.class_name}.fetch")
+        return self.worker.as_response(result, f"{self.class_name}.{self._fetch_name}")
 
     def report(self, where: str, error: BaseException) -> None:
         """A failure that no caller sees."""
@@ -214,9 +215,24 @@ class ActorNamespace:
         if ended.done():
             return None
         raw = id.raw
-        self._ending[raw] = ended
-        ended.add_done_callback(lambda _: self._ending.pop(raw, None))
+        self._ends(raw, ended)
         return ended
+
+    def leave(self, actor: Actor, over: asyncio.Future[None]) -> None:
+        """The life has its last event, and is over when the future is done: the next event begins another."""
+        self.leaving.add(actor)
+        over.add_done_callback(lambda _: self.leaving.discard(actor))
+        self._ends(actor.id.raw, over)
+        self.forget(actor)
+
+    def _ends(self, raw: bytes, ended: asyncio.Future[None]) -> None:
+        self._ending[raw] = ended
+
+        def forget(_: object) -> None:
+            if self._ending.get(raw) is ended:
+                del self._ending[raw]
+
+        ended.add_done_callback(forget)
 
     async def has_ended(self, id: ObjectId) -> None:
         """Wait until the life before, if it is just ending, is over."""
@@ -276,6 +292,9 @@ class ActorNamespace:
         """The class is to be looked up again: its worker has been loaded anew."""
         self._class = None
         self.close_sockets(*RELOADED)
+        for actor in self.actors:
+            if not actor.is_busy():
+                actor.evict("codeUpdated")
         self.reset_all(lambda: reset_error(failures.CODE_UPDATED))
 
     def exported_class(self) -> type | None:

@@ -20,6 +20,7 @@ from pyflare.js.websocket import NO_CLOSE_FRAME, WebSocket
 from pyflare.js.websocket_channel import Close, ConnectionLost
 from pyflare.js.websocket_hibernation import closed_by_peer, cut, failed, hand_over, over
 
+from ..entrypoints import find_handler
 from .failures import reset_error
 
 if TYPE_CHECKING:
@@ -164,9 +165,8 @@ class HibernatableSocket:
         async def work(actor: Actor) -> None:
             self._begun = True
             self._tell()
-            handler = getattr(actor.instance, name, None)
-            if handler is None and actor.namespace.worker.definition.legacy_handlers:
-                handler = getattr(actor.instance, f"on_{name}", None)
+            legacy = actor.namespace.worker.definition.legacy_handlers
+            handler = find_handler(actor.instance, name, legacy=legacy)
             if handler is None:
                 return
             timer = self._timer(actor)

@@ -8,10 +8,14 @@ from contextvars import Context
 from typing import Any
 
 from pyflare.js.callbacks import supervise
+from pyflare.js.error import TypeError_
+from pyflare.js.request import Request
 from pyflare.js.response import Response
 from pyflare.js.rpc.bodies import MovedStream, move_body
+from pyflare.js.rpc.errors import crossing
 from pyflare.js.rpc.host import StubHost, current_host
 from pyflare.js.status import NULL_BODY_STATUSES
+from pyflare.js.websocket_client import NO_UPGRADE, is_upgrade
 from pyflare.js.websocket_keeping import KeepConnection, keep_going
 from pyflare.js.websocket_relay import pass_on, relay
 
@@ -22,22 +26,24 @@ __all__ = ["LentBody", "lend"]
 
 async def lend(
     answering: Awaitable[Response],
-    method: str,
-    url: str,
+    request: Request,
     *,
-    encoded: bool = False,
     keep: KeepConnection = keep_going,
     from_object: bool = False,
 ) -> Response:
     """Wait for a response and give the caller its own; to be run in the code of the worker that answers.
 
-    The event lasts until the body has been read or cancelled, or the WebSocket has ended. ``encoded`` is whether the
-    caller wants a body that the worker has compressed itself as it is; ``keep`` is told of the connection that a
-    WebSocket becomes; ``from_object`` whether a Durable Object answers.
-    Raises: what the handler raises; TypeError for a used body.
+    The event lasts until the body has been read or cancelled, or the WebSocket has ended. ``request`` is what the
+    worker was sent; ``keep`` is told of the connection that a WebSocket becomes; ``from_object`` whether a Durable
+    Object answers.
+    Raises: what the handler raises; TypeError for a used body, and for a WebSocket where none was asked for.
     """
+    # The handler may change the request.
+    method, url = request.method, request.url
     response = await answering
     if response._web_socket is not None:
+        if not is_upgrade(request):
+            raise TypeError_(NO_UPGRADE)
         end = response._web_socket._end
         if from_object and end is not None and end.peer_hibernates:
             # It belongs to no event: the object need not stay in memory for it.
@@ -61,8 +67,16 @@ async def lend(
     move_body(response, received)
     source: Any = received._source
     if source is not None:
-        received._source = LentBody(source, current_host())
-    if received.encodeBody == "manual" and not encoded and received._has_body():
+        host = current_host()
+        received._source = lent = LentBody(source, host)
+        if not from_object:
+            host.receive((lent,))
+    if (
+        received.encodeBody == "manual"
+        and request._encode_response_body != "manual"
+        and received._has_body()
+    ):
+        # What the worker has compressed itself, where the caller does not want it as it is.
         decode_body(received)
     return received
 
@@ -70,10 +84,11 @@ async def lend(
 class LentBody:
     """A body that comes from another worker, which goes on until it has been read, cancelled or forgotten."""
 
-    __slots__ = ("_host", "_source", "length")
+    __slots__ = ("__weakref__", "_failure", "_host", "_source", "length")
 
     def __init__(self, source: Any, host: StubHost) -> None:
         self._source = source
+        self._failure: BaseException | None = None
         self._host: StubHost | None = host
         self.length: int | None = source.length
         host.hold()
@@ -81,12 +96,21 @@ class LentBody:
     async def read(self) -> bytes:
         try:
             chunk: bytes = await self._source.read()
+            if not chunk and self._failure is not None:
+                raise self._failure
         except BaseException:
             self._finish()
             raise
         if not chunk:
             self._finish()
         return chunk
+
+    def fail(self, reason: BaseException) -> None:
+        """There is no more to come, because the worker's event was aborted."""
+        self._failure = crossing(reason)
+        cancel = getattr(self._source, "cancel", None)
+        if cancel is not None:
+            supervise(cancel(self._failure))
 
     async def cancel(self, reason: Any) -> None:
         cancel = getattr(self._source, "cancel", None)

@@ -67,10 +67,7 @@ class EntrypointChannel:
         source = request._source
         if source is not None:
             current_event.get().at_end(partial(_let_go, source))
-        # The handler may change or forget the request.
-        method, url = request.method, request.url
-        encoded = request._encode_response_body == "manual"
-        return await lend(worker.fetch(request, self._entrypoint), method, url, encoded=encoded)
+        return await lend(worker.fetch(request, self._entrypoint), request)
 
     async def call(self, path: tuple[str, ...], arguments: Sequence[Any] | None) -> Any:
         """Raises: what the method raises, as it crosses, and Error without the worker."""
@@ -131,8 +128,10 @@ async def _call_legacy(worker: Worker, path: tuple[str, ...], arguments: Any) ->
         raise no_method(path[-1] if path else "")
     if arguments is None or len(arguments) != 1:
         raise TypeError_(
-            f'Attempted to call RPC function "{name}" with the wrong number of arguments. '
-            "A module-level handler is called with exactly one; a class takes any number."
+            f'Attempted to call RPC function "{name}" with the wrong number of arguments. When calling a top-level '
+            "handler function that is not declared as part of a class, you must always send exactly one argument. In "
+            "order to support variable numbers of arguments, the server must use class-based syntax (extending "
+            "WorkerEntrypoint) instead."
         )
     return clone_result(await worker.handle(name, *arguments))
 

@@ -21,15 +21,16 @@ __all__ = ["Exports", "Loopback"]
 
 
 class Loopback(Fetcher, js_name="LoopbackServiceStub"):
-    """A binding to an entrypoint of the same worker; called, it gives one with other ``props``."""
+    """A binding to an entrypoint of the same worker; called, it gives one with ``props``, which others may be sent."""
+
+    _can_be_sent = False
 
     _worker: Worker
     _entrypoint: str
 
     @classmethod
-    def to(cls, worker: Worker, entrypoint: str, props: Any = None) -> Loopback:
-        channel = EntrypointChannel(lambda: worker, worker.name, entrypoint, props)
-        made: Loopback = cls._make(channel)
+    def to(cls, worker: Worker, entrypoint: str) -> Loopback:
+        made: Loopback = cls._make(EntrypointChannel(lambda: worker, worker.name, entrypoint))
         made._worker, made._entrypoint = worker, entrypoint
         return made
 
@@ -37,10 +38,14 @@ class Loopback(Fetcher, js_name="LoopbackServiceStub"):
     def typeof(self) -> str:
         return "function"
 
-    def __call__(self, options: Any = None, **named: Any) -> Loopback:
+    def __call__(self, options: Any = None, **named: Any) -> Fetcher:
         """The same entrypoint, called with a copy of ``props``. Raises: DataCloneError for what cannot be copied."""
         props = named.get("props") if is_nullish(options) else get_property(options, "props")
-        return Loopback.to(self._worker, self._entrypoint, structured_clone(props))
+        worker = self._worker
+        channel = EntrypointChannel(
+            lambda: worker, worker.name, self._entrypoint, structured_clone(props)
+        )
+        return Fetcher._make(channel)  # type: ignore[no-any-return]
 
 
 class Exports(JsInstance, js_name="Object"):
@@ -50,9 +55,11 @@ class Exports(JsInstance, js_name="Object"):
         self._worker = worker
 
     def _own_items(self) -> Iterator[tuple[str, Any]]:
-        for name in sorted(self._worker.entrypoints.workers):
+        entrypoints = self._worker.entrypoints
+        for name in sorted((*entrypoints.workers, *entrypoints.objects)):
             shown = "default" if name == "Default" else name
-            yield shown, getattr(self, shown)
+            if hasattr(self, shown):
+                yield shown, getattr(self, shown)
 
     def __getattr__(self, name: str) -> Any:
         worker = self._worker

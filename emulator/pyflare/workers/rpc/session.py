@@ -7,7 +7,7 @@ from contextvars import Context, copy_context
 from typing import Any, TypeVar
 
 from pyflare.js.error import Error
-from pyflare.js.rpc.errors import HOST_GONE
+from pyflare.js.rpc.errors import HOST_GONE, crossing, is_passing
 
 from ..carriers import CarrierPool
 from ..event import ExecutionContext
@@ -28,11 +28,18 @@ class EventHost:
         self._context: Context = copy_context()
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Raises: Error when the worker has ended; what the work raises."""
+        """Raises: Error when the worker has ended or the event was aborted; what the work raises."""
         if self._event.is_gone():
             work.close()
             raise Error(HOST_GONE)
-        return await self._carriers.drive(work, self._context.copy())
+        try:
+            result = await self._carriers.drive(work, self._context.copy())
+        except BaseException as error:
+            if self._event._abortion is None or is_passing(error):
+                raise
+        if self._event._abortion is not None:
+            raise crossing(self._event._abortion.reason)
+        return result
 
     def hold(self) -> None:
         self._event.hold()
@@ -44,7 +51,8 @@ class EventHost:
         return source
 
     def receive(self, copies: Sequence[Any]) -> None:
-        """The event lasts as long as its code needs them."""
+        """The event lasts as long as its code needs them, unless it is aborted."""
+        self._event.opened(copies)
 
     async def until_end(self, work: Awaitable[T]) -> T:
         return await work

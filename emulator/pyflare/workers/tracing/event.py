@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import traceback
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -12,9 +11,19 @@ from pyflare.js.callbacks import FAILURES, console_sink, describe
 from pyflare.js.error import JsException
 from pyflare.js.inspect_value import inspect
 from pyflare.js.json import JSON
-from pyflare.js.value import JsObject, jsnull
+from pyflare.js.rpc.errors import traceback_text
+from pyflare.js.value import jsnull
 
-from .items import TracedRequest, TraceItem, describe_event
+from .items import (
+    FetchEventInfo,
+    JsRpcEventInfo,
+    TracedRequest,
+    TracedResponse,
+    TraceException,
+    TraceItem,
+    TraceLog,
+    describe_event,
+)
 
 if TYPE_CHECKING:
     from pyflare.js.response import Response
@@ -73,8 +82,8 @@ class EventTrace:
         self._event: Any = jsnull
         self._response: Any = None
         self._entrypoint: str | None = None
-        self._logs: list[JsObject] = []
-        self._exceptions: list[JsObject] = []
+        self._logs: list[TraceLog] = []
+        self._exceptions: list[TraceException] = []
         self._outcome = "ok"
         self._left = MAX_BYTES
         self._watching = False
@@ -97,11 +106,9 @@ class EventTrace:
         self._entrypoint = entrypoint
         headers = {name.decode(): value.decode() for name, value in request.headers.wire_pairs()}
         traced = TracedRequest._make(request.url, request.method, headers, request.cf)
-        self._event = JsObject.adopt({"request": traced})
+        self._event = FetchEventInfo._make(request=traced)
         response = await self._watch(work)
-        self._event = JsObject.adopt(
-            {"response": JsObject.adopt({"status": response.status}), "request": traced}
-        )
+        self._event.response = TracedResponse._make(status=response.status)
         return response
 
     async def handle(self, name: str, argument: Any, work: Coroutine[Any, Any, T]) -> T:
@@ -114,7 +121,7 @@ class EventTrace:
     ) -> T:
         """Note a call over a binding."""
         self._entrypoint = entrypoint
-        self._event = JsObject.adopt({"rpcMethod": ".".join(path)})
+        self._event = JsRpcEventInfo._make(rpcMethod=".".join(path))
         return await self._watch(work)
 
     def failed(self, error: BaseException) -> None:
@@ -124,11 +131,11 @@ class EventTrace:
             name, message, stack = error.name, error.message, error.stack
         else:
             name = "PythonError"
-            message = stack = "".join(traceback.format_exception(error))
+            message = stack = traceback_text(error)
         if self._takes(message):
             self._exceptions.append(
-                JsObject.adopt(
-                    {"timestamp": self._now(), "message": message, "name": name, "stack": stack}
+                TraceException._make(
+                    timestamp=self._now(), message=message, name=name, stack=stack
                 )
             )
 
@@ -151,7 +158,7 @@ class EventTrace:
         if self._takes(text):
             message = JsArray.adopt([_shown(each) for each in args])
             self._logs.append(
-                JsObject.adopt({"timestamp": self._now(), "level": level, "message": message})
+                TraceLog._make(timestamp=self._now(), level=level, message=message)
             )
 
     def _takes(self, text: str) -> bool:
@@ -166,11 +173,10 @@ class EventTrace:
         tracer, self._tracer = self._tracer, None
         if tracer is None:
             return
-        optional = {} if self._entrypoint is None else {"entrypoint": self._entrypoint}
         tracer.finished(
             TraceItem._make(
                 scriptName=self._script,
-                **optional,
+                entrypoint=self._entrypoint,
                 event=self._event,
                 eventTimestamp=self._timestamp,
                 logs=JsArray.adopt(self._logs),

@@ -7,11 +7,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from pyflare.js.value import JsInstance, JsObject, is_nullish
+from pyflare.js.array import JsArray
+from pyflare.js.value import JsInstance, JsObject
 
-__all__ = ["TraceItem", "TracedRequest", "describe_event", "redacted_header", "redacted_url"]
+__all__ = [
+    "FetchEventInfo",
+    "JsRpcEventInfo",
+    "TraceException",
+    "TraceItem",
+    "TraceLog",
+    "TracedRequest",
+    "TracedResponse",
+    "describe_event",
+    "redacted_header",
+    "redacted_url",
+]
 
 _REDACTED: Final = "REDACTED"
 _HIDING_PARTS: Final = ("auth", "jwt", "key", "secret", "token")
@@ -23,21 +35,94 @@ _HEX: Final = re.compile(r"[0-9a-fA-F-]+")
 
 
 class _Record(JsInstance, js_name="Object"):
-    """Properties of its own, as JSON shows them."""
+    """An object with properties of its own; those of its class are there on every one, undefined without a value."""
 
-    def __init__(self, **properties: Any) -> None:
-        self.__dict__.update(properties)
+    _properties: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(dict.fromkeys(self._properties), **values)
 
     def _own_items(self) -> Iterator[tuple[str, Any]]:
         yield from ((name, value) for name, value in self.__dict__.items() if name[:1] != "_")
+
+    def plain(self) -> JsObject:
+        """A copy without a class."""
+        return JsObject.adopt({name: _plain(value) for name, value in self._own_items()})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, JsArray):
+        return JsArray.adopt([_plain(each) for each in value])
+    return value.plain() if isinstance(value, _Record) else value
 
 
 class TraceItem(_Record, js_name="TraceItem"):
     """One event of a worker: what it was, what it logged, how it ended."""
 
+    _properties = (
+        "event", "eventTimestamp", "logs", "exceptions", "diagnosticsChannelEvents", "scriptName",
+        "entrypoint", "scriptVersion", "dispatchNamespace", "scriptTags", "tailAttributes",
+        "preview", "durableObjectId", "outcome", "executionModel", "truncated", "cpuTime",
+        "wallTime",
+    )  # fmt: skip
+
+
+class TraceLog(_Record, js_name="TraceLog"):
+    """What one call of the console wrote."""
+
+    _properties = ("timestamp", "level", "message", "errorInfo")
+
+
+class TraceException(_Record, js_name="TraceException"):
+    """An exception that the worker did not catch."""
+
+    _properties = ("timestamp", "message", "name", "stack")
+
+
+class FetchEventInfo(_Record, js_name="FetchEventInfo"):
+    """A request, with its response when there is one."""
+
+    _properties = ("response", "request")
+
+
+class TracedResponse(_Record, js_name="Response"):
+    """The response of a fetch event."""
+
+    _properties = ("status",)
+
+
+class JsRpcEventInfo(_Record, js_name="JsRpcEventInfo"):
+    """A call over a binding."""
+
+    _properties = ("rpcMethod",)
+
+
+class ScheduledEventInfo(_Record, js_name="ScheduledEventInfo"):
+    """A cron run."""
+
+    _properties = ("scheduledTime", "cron")
+
+
+class QueueEventInfo(_Record, js_name="QueueEventInfo"):
+    """A batch of a queue."""
+
+    _properties = ("queue", "batchSize")
+
+
+class EmailEventInfo(_Record, js_name="EmailEventInfo"):
+    """An email that came in."""
+
+    _properties = ("mailFrom", "rcptTo", "rawSize")
+
+
+class CustomEventInfo(_Record, js_name="CustomEventInfo"):
+    """An event of any other kind."""
+
 
 class TracedRequest(_Record, js_name="Request"):
     """The request of a fetch event, with what may be a secret blotted out."""
+
+    _properties = ("cf", "headers", "method", "url")
 
     def __init__(self, url: str, method: str, headers: dict[str, str], cf: Any) -> None:
         self._url = url
@@ -81,20 +166,18 @@ def _redacted_word(match: re.Match[str]) -> str:
     return word
 
 
-def describe_event(name: str, argument: Any) -> JsObject:
+def describe_event(name: str, argument: Any) -> Any:
     """``event`` of a handler other than ``fetch``, from its first argument."""
-    fields: dict[str, Any]
     match name:
         case "scheduled":
-            fields = {"cron": argument.cron, "scheduledTime": argument.scheduledTime}
+            return ScheduledEventInfo._make(
+                cron=argument.cron, scheduledTime=argument.scheduledTime
+            )
         case "queue":
-            fields = {"queue": argument.queue, "batchSize": len(argument.messages)}
+            return QueueEventInfo._make(queue=argument.queue, batchSize=len(argument.messages))
         case "email":
-            fields = {
-                "mailFrom": argument.from_,
-                "rcptTo": argument.to,
-                "rawSize": argument.rawSize,
-            }
+            return EmailEventInfo._make(
+                mailFrom=argument.from_, rcptTo=argument.to, rawSize=argument.rawSize
+            )
         case _:
-            fields = {}
-    return JsObject.adopt({key: value for key, value in fields.items() if not is_nullish(value)})
+            return CustomEventInfo._make()

@@ -25,10 +25,24 @@ def bulk(cli: Cli, project: Path, what: str, entries: Any) -> Any:
 
 def test_a_value_is_put_got_and_deleted(cli: Cli) -> None:
     done = cli("kv", "key", "put", "foo", "bar", *KV)
-    assert done.out == 'Writing the value "bar" to key "foo" on namespace id: "kvid".\n'
+    where = 'namespace binding: "KV" (id: "kvid")'
+    assert done.out == f'Writing the value "bar" to key "foo" on {where}.\n'
     assert cli("kv", "key", "get", "foo", *KV).out == "bar"
-    assert cli("kv", "key", "delete", "foo", *KV).code == 0
+    assert cli("kv", "key", "get", "foo", "--text", *KV).out == "bar\n"
+    assert cli("kv", "key", "delete", "foo", *KV).out == f'Deleting the key "foo" on {where}.\n'
     assert names(cli) == []
+
+
+def test_what_is_written_is_told_as_wrangler_does(cli: Cli, project: Path) -> None:
+    (project / "value").write_text("v")
+    done = cli("kv", "key", "put", "k", "v", "--metadata", '{"a": 1}', "--namespace-id", "kvid")
+    assert done.out == (
+        'Writing the value "v" to key "k" on namespace id: "kvid" with metadata "{"a":1}".\n'
+    )
+    done = cli("kv", "key", "put", "k", "--path", "value", *KV)
+    assert done.out == (
+        'Writing the contents of value to the key "k" on namespace binding: "KV" (id: "kvid").\n'
+    )
 
 
 def test_a_missing_value_says_so_beside_the_data_and_exits_with_0(cli: Cli) -> None:
@@ -165,3 +179,21 @@ def test_what_cannot_be_done_is_refused(
     assert failed.code == 1
     assert text in failed.err
     assert names(cli) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("kv", "key", "list", "--namespace-id", "slip-of-the-pen"),
+        ("kv", "key", "get", "k", "--namespace-id", "slip-of-the-pen"),
+        ("kv", "key", "list", *KV),
+        ("r2", "object", "list", "slip-of-the-pen"),
+        ("r2", "object", "get", "slip-of-the-pen/k", "--pipe"),
+    ],
+)
+def test_a_look_at_what_is_not_there_leaves_nothing(
+    cli: Cli, project: Path, words: tuple[str, ...]
+) -> None:
+    cli(*words)
+    assert [each.name for each in (project / ".pyflare").rglob("*.sqlite")] == []
+    assert "slip-of-the-pen" not in cli("kv", "key", "list", *KV).out

@@ -56,7 +56,8 @@ def test_sql_that_fails_leaves_nothing(cli: Cli, counter: str) -> None:
 
 def test_alarms_are_listed_and_survive_a_look_at_the_object(cli: Cli, counter: str) -> None:
     cli("do", "sql", "--name", "a", "--command", "SELECT 1")
-    assert cli("do", "alarms").json == [{"id": counter, "time": "2100-01-01T00:00:00.000Z"}]
+    (alarm,) = cli("do", "alarms").json
+    assert alarm == {"id": counter, "name": "a", "time": "2100-01-01T00:00:00.000Z"}
 
 
 @pytest.mark.parametrize(

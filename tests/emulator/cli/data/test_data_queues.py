@@ -18,8 +18,11 @@ def test_messages_wait_until_they_are_purged(cli: Cli) -> None:
     ]
     (queue,) = cli("queues", "list").json
     assert (queue["queue_name"], queue["messages"]) == ("jobs", 2)
+    refused = cli("queues", "purge", "jobs")
+    assert refused.code == 1
+    assert "The --force flag is required to purge a Queue in non-interactive mode" in refused.err
     assert (
-        cli("queues", "purge", "jobs", "--yes").out
+        cli("queues", "purge", "jobs", "--force").out
         == "Purged the queue jobs: 2 messages deleted.\n"
     )
     assert cli("queues", "list", "jobs").json == []

@@ -113,3 +113,42 @@ def test_bad_flags_end_with_usage(
         cli("r2", "object", "put", "my-bucket/k", "--pipe", *flag)
     assert raised.value.code == 2
     assert flag[1].encode() in capfdbinary.readouterr().err
+
+
+def test_many_objects_are_put_from_a_list(cli: Cli, project: Path) -> None:
+    (project / "a").write_bytes(b"one")
+    (project / "list.json").write_text('[{"key": "x/1", "file": "a"}, {"key": "ä", "file": "a"}]')
+    done = cli("r2", "bulk", "put", "my-bucket", "--filename", "list.json", "--ct", "text/plain")
+    assert done.out == (
+        "Starting bulk upload of 2 objects to bucket my-bucket using a concurrency of 20\n"
+        "Uploaded 100% (2 out of 2)\n"
+    )
+    found = cli("r2", "object", "list", "my-bucket", "--json").json
+    assert [(each["key"], each["content_type"]) for each in found] == [
+        ("x/1", "text/plain"),
+        ("ä", "text/plain"),
+    ]
+    assert cli("r2", "object", "get", "my-bucket/ä", "--pipe").raw == b"one"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, 'The file "list.json" does not exist.'),
+        ("{", 'The file "list.json" is not a valid JSON.'),
+        ("{}", 'The file "list.json" must contain an array of entries.'),
+        ('[{"key": 1, "file": "a"}]', 'Each entry in the file "list.json" must be an object with'),
+        ('[{"key": "k", "file": "a"}, {"key": "l", "file": "no"}]', 'The file "no" does not exist'),
+        ('[{"key": "k", "file": "."}]', 'The path "." is not a file.'),
+    ],
+)
+def test_a_list_that_cannot_be_used_uploads_nothing(
+    cli: Cli, project: Path, text: str | None, told: str
+) -> None:
+    (project / "a").write_bytes(b"one")
+    if text is not None:
+        (project / "list.json").write_text(text)
+    failed = cli("r2", "bulk", "put", "my-bucket", "-f", "list.json")
+    assert failed.code == 1
+    assert told in failed.err
+    assert cli("r2", "object", "list", "my-bucket", "--json").json == []

@@ -57,6 +57,12 @@ def test_migrations_ask_before_they_are_applied(project: Path, cli: Cli) -> None
     assert "✅ No migrations to apply!" in cli("d1", "migrations", "list", "DB").out
 
 
+def test_a_purge_wants_the_name_of_the_queue(project: Path, cli: Cli) -> None:
+    cli("queues", "send", "jobs", "hello", "--content-type", "text")
+    for keys, told in ((b"\n", "Incorrect queue name"), (b"jobs\n", "1 message deleted")):
+        assert told in shown(project, "queues", "purge", "jobs", keys=keys)
+
+
 def test_an_upload_shows_how_far_it_is(project: Path, cli: Cli) -> None:
     (project / "big").write_bytes(bytes(20_000_000))
     text = shown(project, "r2", "object", "put", "my-bucket/big", "--file", "big")

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pyflare.cli import main
+from pyflare_bindings.lease import Lease
+
 from .conftest import SETTINGS, Cli
 
 
@@ -150,3 +153,70 @@ def _store(cli: Cli, project: Path) -> None:
     assert cli("kv", "key", "put", "big", "--path", "big", "--binding", "KV").code == 0
     for name in ("big", "small"):
         assert cli("r2", "object", "put", f"my-bucket/{name}", "--file", name).code == 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "{options} d1 info DB --json",
+        "d1 info DB --json {options}",
+        "d1 info DB --json=true {options}",
+        "{options} d1 info DB --json=true --local=true --remote=false",
+        "-ewhat-is-not-there {options} --env=staging d1 info DB --json",
+    ],
+)
+def test_options_of_all_commands_stand_anywhere_and_flags_take_values(
+    project: Path, capfd: pytest.CaptureFixture[str], words: str
+) -> None:
+    environment = {"d1_databases": SETTINGS["d1_databases"]}
+    config = project / "other.json"
+    config.write_text(json.dumps({**SETTINGS, "env": {"staging": environment}}))
+    options = f"--cwd {project} -c other.json"
+    assert main(words.format(options=options).split()) == 0
+    assert json.loads(capfd.readouterr().out)["num_tables"] == 0
+
+
+def test_words_after_the_double_dash_are_taken_as_they_are(cli: Cli, project: Path) -> None:
+    main(["--cwd", str(project), "kv", "key", "put", "--binding", "KV", "--", "--local=true", "-c"])
+    assert cli("kv", "key", "list", "--binding", "KV", "--json").json == [{"name": "--local=true"}]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("kv key list --binding KV", []),
+        ("d1 migrations list DB", [{"Name": "0001_a.sql"}]),
+        ("queues list", None),
+        ("do list Counter", []),
+        ("do alarms Counter", []),
+        ("r2 object list my-bucket", None),
+        ("d1 execute DB --command SELECT(1)", None),
+        ("d1 info DB", None),
+    ],
+)
+def test_every_list_and_result_is_json_where_asked_for(
+    cli: Cli, project: Path, words: str, expected: object
+) -> None:
+    (project / "migrations").mkdir()
+    (project / "migrations/0001_a.sql").write_text("SELECT 1")
+    found = cli(*words.split(), "--json").json
+    assert expected is None or found == expected
+
+
+def test_state_is_carried_over_from_another_folder(cli: Cli, project: Path) -> None:
+    cli("kv", "key", "put", "k", "v", "--binding", "KV")
+    assert cli("state", "export", "out").code == 0
+    assert (project / "out").is_dir()
+    assert cli("state", "import", "out/v3", "--persist-to", "other").code == 0
+    found = cli("kv", "key", "get", "k", "--binding", "KV", "--persist-to", "other")
+    assert found.out == "v"
+
+
+def test_state_that_is_in_use_is_not_carried_over(cli: Cli, project: Path) -> None:
+    root = project / ".pyflare" / "state"
+    root.mkdir(parents=True)
+    lease = Lease.acquire(root)
+    failed = cli("state", "export", "out")
+    lease.release()
+    assert failed.code == 1
+    assert "Stop that process, and run this again." in failed.err

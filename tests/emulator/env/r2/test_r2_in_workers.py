@@ -1,6 +1,7 @@
 """R2 in started Workers: who shares a bucket, and what the compatibility date changes."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ LISTS = """
 from workers import Response, WorkerEntrypoint
 
 class Default(WorkerEntrypoint):
-    async def fetch(self, request):
+    async def on_fetch(self, request):
         await self.env.BUCKET.put("k", "x", customMetadata={"a": "b"})
         (found,) = (await self.env.BUCKET.list()).objects
         return Response(str(found.customMetadata is not None))
@@ -42,6 +43,49 @@ def test_a_listing_carries_all_metadata_before_the_flag_that_honours_include(
 
     async def program(flare: Pyflare) -> str:
         return (await request(flare)).text
+
+    assert run(program, config) == shown
+
+
+PAGES = """
+from workers import Response, WorkerEntrypoint
+
+class Default(WorkerEntrypoint):
+    async def fetch(self, request):
+        for key in "abc":
+            await self.env.BUCKET.put(key, b"\\xef\\xbb\\xbftext")
+        keys, options = [], {}
+        while True:
+            page = await self.env.BUCKET.list(limit=2, **options)
+            keys += [found.key for found in page.objects]
+            if not getattr(page, "cursor", "no field"):
+                break
+            if "cursor" not in page:
+                keys.append("no field")
+                break
+            options = {"cursor": page.cursor}
+        text = await (await self.env.BUCKET.get("a")).text()
+        return Response.json([keys, text])
+"""
+
+
+@pytest.mark.parametrize(
+    ("date", "shown"),
+    [
+        ("2025-12-02", [["a", "b", "c", "no field"], "\ufefftext"]),
+        ("2025-12-03", [["a", "b", "c"], "\ufefftext"]),
+        ("2026-01-12", [["a", "b", "c"], "\ufefftext"]),
+        ("2026-01-13", [["a", "b", "c"], "text"]),
+    ],
+)
+def test_the_date_decides_on_unset_fields_and_on_byte_order_marks(
+    run: Runner, tmp_path: Path, date: str, shown: list[Any]
+) -> None:
+    buckets = [{"binding": "BUCKET", "bucket_name": "shared"}]
+    config = write_worker(tmp_path / "w", PAGES, r2_buckets=buckets, compatibility_date=date)
+
+    async def program(flare: Pyflare) -> Any:
+        return (await request(flare)).json
 
     assert run(program, config) == shown
 

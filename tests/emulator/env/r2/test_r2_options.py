@@ -102,9 +102,10 @@ def test_hashes_are_given_as_hex_or_bytes(bucket: Bucket, form: str) -> None:
 
     async def program(b: Any) -> Any:
         await b.put("k", "hello", sha1=digest.digest() if form == "bytes" else value)
-        return (await b.head("k")).checksums.toJSON()
+        checksums = (await b.head("k")).checksums
+        return bytes(checksums.md5).hex(), bytes(checksums.sha1).hex()
 
-    assert bucket(program) == {"md5": ETAG, "sha1": digest.hexdigest()}
+    assert bucket(program) == (ETAG, digest.hexdigest())
 
 
 def test_a_hash_that_does_not_match(bucket: Bucket) -> None:
@@ -130,12 +131,6 @@ def test_a_hash_that_does_not_match(bucket: Bucket) -> None:
             "Error",
             "list: MaxKeys params must be positive integer <= 1000. (10022)",
         ),
-        (
-            {"prefix": 5},
-            "TypeError",
-            "Incorrect type for the 'prefix' field on 'ListOptions': "
-            "the provided value is not of type 'string'.",
-        ),
         ({"include": ["x"]}, "RangeError", "Unsupported include value x"),
         (
             {"cursor": "!!!"},
@@ -149,7 +144,7 @@ def test_wrong_options_of_a_listing(bucket: Bucket, options: Any, name: str, mes
     assert bucket.failure(lambda b: b.list(options)) == (name, message)
 
 
-@pytest.mark.parametrize(("limit", "count"), [(1.9, 1), (-1, 3), (None, 3), ("2", 2)])
+@pytest.mark.parametrize(("limit", "count"), [(1.9, 1), (-1, 3), ("2", 2)])
 def test_the_limit_of_a_listing_is_read_as_an_integer(
     bucket: Bucket, limit: Any, count: int
 ) -> None:
@@ -187,17 +182,6 @@ def test_metadata_beyond_its_limit(bucket: Bucket) -> None:
         "Error",
         "put: Your metadata headers exceed the maximum allowed metadata size. (10012)",
     )
-
-
-def test_null_options_count_as_absent(bucket: Bucket) -> None:
-    names = ("httpMetadata", "customMetadata", "onlyIf", "md5", "sha1", "storageClass", "ssecKey")
-
-    async def program(b: Any) -> Any:
-        written = await b.put("k", "hello", dict.fromkeys(names))
-        found = await b.get("k", {"onlyIf": None, "range": None, "ssecKey": None})
-        return written.storageClass, await found.text()
-
-    assert bucket(program) == ("Standard", "hello")
 
 
 def test_the_storage_class_is_kept(bucket: Bucket) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import hashlib
 from typing import Any
 
 import pytest
 
+from pyflare.js import semantics
 from tests.emulator.env.r2.conftest import Bucket
 
 ETAG = hashlib.md5(b"hello").hexdigest()
@@ -34,7 +36,10 @@ def test_fields_of_an_object(bucket: Bucket) -> None:
         assert len(found.version) == 32
         assert bytes(found.checksums.md5).hex() == ETAG
         assert found.checksums.sha1 is None
-        assert found.checksums.toJSON() == {"md5": ETAG}
+        assert found.checksums.toJSON() == {
+            "md5": ETAG,
+            **dict.fromkeys(("sha1", "sha256", "sha384", "sha512")),
+        }
         return True
 
     assert bucket(program)
@@ -47,6 +52,17 @@ def test_the_classes_have_the_runtimes_names(bucket: Bucket) -> None:
         return [each.constructor.name for each in found]
 
     assert bucket.raw(program) == ["R2Bucket", "HeadResult", "GetResult", "R2MultipartUpload"]
+
+
+def test_a_bucket_cannot_be_cloned(bucket: Bucket) -> None:
+    async def program(b: Any) -> Any:
+        import js
+
+        with pytest.raises(js.DOMException) as caught:
+            js.structuredClone(b)
+        return caught.value.name, caught.value.message
+
+    assert bucket.raw(program) == ("DataCloneError", "An R2 bucket binding cannot be serialized.")
 
 
 def test_an_object_turns_into_json_with_all_its_fields(bucket: Bucket) -> None:
@@ -148,6 +164,18 @@ def test_http_metadata_can_be_given_as_headers(bucket: Bucket) -> None:
     assert found.cacheExpiry == datetime.datetime(2026, 3, 1)
 
 
+def test_a_date_of_expiry_that_cannot_be_read_is_the_epoch(bucket: Bucket) -> None:
+    async def program(b: Any) -> Any:
+        import js
+
+        await b.put("k", "x", httpMetadata=js.Headers.new({"Expires": "gibberish"}))
+        headers = js.Headers.new()
+        (await b.head("k")).writeHttpMetadata(headers)
+        return headers.get("expires")
+
+    assert bucket(program) == "Thu, 01 Jan 1970 00:00:00 GMT"
+
+
 def test_a_stored_value_that_no_header_can_carry_is_refused_when_it_is_written_out(
     bucket: Bucket,
 ) -> None:
@@ -181,7 +209,7 @@ def test_a_listing_is_a_dict_with_python_lists(bucket: Bucket) -> None:
         first = await b.list(delimiter="/", limit=2)
         assert (first["truncated"], first.delimitedPrefixes) == (True, ["d/"])
         second = await b.list({"delimiter": "/", "cursor": first.cursor})
-        assert "cursor" not in second
+        assert second.cursor is None
         return [each.key for each in first.objects], [each.key for each in second.objects]
 
     assert bucket(program) == (["a"], ["e"])
@@ -200,6 +228,55 @@ def test_metadata_is_included_where_it_is_asked_for(bucket: Bucket) -> None:
         )
 
     assert bucket(program) == (None, None, {"a": "b"}, "c/d")
+
+
+async def result_fields(b: Any) -> dict[str, list[str]]:
+    await b.put("k", "x", httpMetadata={"contentType": "a/b"})
+    await b.put("l", "x")
+    found = await b.get("k")
+    return {
+        "page": list(await b.list(limit=1)),
+        "last page": list(await b.list()),
+        "checksums": list(found.checksums.toJSON()),
+        "httpMetadata": list(found.httpMetadata),
+        "range": list(found.range),
+    }
+
+
+PAGE = ["objects", "truncated", "cursor", "delimitedPrefixes"]
+
+
+def test_fields_that_are_unset_are_there(bucket: Bucket) -> None:
+    assert bucket(result_fields) == {
+        "page": PAGE,
+        "last page": PAGE,
+        "checksums": ["md5", "sha1", "sha256", "sha384", "sha512"],
+        "httpMetadata": [
+            "contentType",
+            "contentLanguage",
+            "contentDisposition",
+            "contentEncoding",
+            "cacheControl",
+            "cacheExpiry",
+        ],
+        "range": ["offset", "length", "suffix"],
+    }
+
+
+def test_fields_that_are_unset_are_absent_before_the_flag(bucket: Bucket) -> None:
+    older = dataclasses.replace(semantics.current(), unset_fields_are_absent=True)
+
+    async def program(b: Any) -> Any:
+        semantics.semantics.set(older)
+        return await result_fields(b)
+
+    assert bucket(program) == {
+        "page": PAGE,
+        "last page": ["objects", "truncated", "delimitedPrefixes"],
+        "checksums": ["md5"],
+        "httpMetadata": ["contentType"],
+        "range": ["offset", "length"],
+    }
 
 
 def test_keys_are_deleted_one_and_many_at_a_time(bucket: Bucket) -> None:

@@ -40,9 +40,9 @@ def test_an_upload_in_parts_that_is_completed(bucket: Bucket) -> None:
         ]
         made = await upload.complete(parts)
         found = await b.get("k", range={"suffix": 5})
-        return made.customMetadata, made.etag[-2:], made.checksums.toJSON(), await found.text()
+        return made.customMetadata, made.etag[-2:], made.checksums.md5, await found.text()
 
-    assert bucket(program) == ({"a": "b"}, "-2", {}, "xxend")
+    assert bucket(program) == ({"a": "b"}, "-2", None, "xxend")
 
 
 def test_a_part_needs_a_value(bucket: Bucket) -> None:

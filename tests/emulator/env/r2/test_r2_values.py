@@ -103,6 +103,125 @@ def test_a_worker_that_changes_its_buffer_does_not_change_what_is_stored(bucket:
     assert bucket(program) == b"\x01" * 100_000
 
 
+DISTURBED = "This ReadableStream is disturbed."
+
+
+async def read_response_body() -> Any:
+    from workers import Response
+
+    answer = Response("body")
+    await answer.text()
+    return answer.body
+
+
+async def partly_read_body() -> Any:
+    import js
+
+    body = js.Response.new("body").body
+    reader = body.getReader()
+    await reader.read()
+    reader.releaseLock()
+    return body
+
+
+async def cancelled_body() -> Any:
+    import js
+
+    body = js.Response.new("body").body
+    await body.cancel()
+    return body
+
+
+async def partly_read_fixed_stream() -> Any:
+    import js
+
+    stream = js.FixedLengthStream.new(2)
+    writer = stream.writable.getWriter()
+    writing = [writer.write(js.TextEncoder.new().encode(letter)) for letter in "ab"]
+    reader = stream.readable.getReader()
+    await reader.read()
+    reader.releaseLock()
+    del writing
+    return stream.readable
+
+
+READ_STREAMS = [read_response_body, partly_read_body, cancelled_body, partly_read_fixed_stream]
+
+
+@pytest.mark.parametrize("make", READ_STREAMS)
+@pytest.mark.parametrize("part", [False, True], ids=["put", "uploadPart"])
+def test_a_body_that_was_read_is_refused_and_changes_nothing(
+    bucket: Bucket, make: Callable[[], Any], part: bool
+) -> None:
+    async def program(b: Any) -> Any:
+        await b.put("k", "old")
+        stream = await make()
+        if part:
+            await (await b.createMultipartUpload("k")).uploadPart(1, stream)
+        else:
+            await b.put("k", stream)
+
+    assert bucket.failure(program) == ("TypeError", DISTURBED)
+
+    async def read(b: Any) -> Any:
+        return await (await b.get("k")).text()
+
+    assert bucket(read) == "old"
+
+
+def test_the_body_of_an_object_that_was_read_is_refused(bucket: Bucket) -> None:
+    async def program(b: Any) -> Any:
+        await b.put("k", "x" * 100_000)
+        found = await b.get("k")
+        await found.text()
+        await b.put("copy", found.body)
+
+    assert bucket.failure(program) == ("TypeError", DISTURBED)
+
+
+def test_a_locked_stream_is_refused(bucket: Bucket) -> None:
+    async def program(b: Any) -> Any:
+        import js
+
+        body = js.Response.new("body").body
+        body.getReader()
+        await b.put("k", body)
+
+    assert bucket.failure(program) == (
+        "TypeError",
+        "The ReadableStream has been locked to a reader.",
+    )
+
+
+def test_a_put_that_is_refused_cancels_its_stream(bucket: Bucket) -> None:
+    async def program(b: Any) -> Any:
+        import js
+
+        stream = js.FixedLengthStream.new(3)
+        writing = stream.writable.getWriter().write(js.TextEncoder.new().encode("abc"))
+        with pytest.raises(js.TypeError):
+            await b.put("k", stream.readable, md5="zz")
+        with pytest.raises(js.Error) as caught:
+            await asyncio.wait_for(writing, 5)
+        return caught.value.message
+
+    assert bucket(program) == (
+        "Stream cancelled because the associated put operation encountered an error."
+    )
+
+
+def test_a_stream_whose_put_had_arguments_of_a_wrong_kind_can_be_used(bucket: Bucket) -> None:
+    async def program(b: Any) -> Any:
+        import js
+
+        body = js.Response.new("body").body
+        with pytest.raises(js.TypeError):
+            await b.put("k", body, customMetadata=5)
+        return (await b.put("k", body)).size
+
+    assert bucket(program) == 4
+
+
 UNKNOWN_LENGTH = (
     "TypeError",
     "Provided readable stream must have a known length (request/response body or readable half of "

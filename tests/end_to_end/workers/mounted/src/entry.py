@@ -3,9 +3,32 @@
 import asyncio
 from urllib.parse import urlparse
 
+import asgi
 from js import ReadableStream, Uint8Array, WebSocketPair
 from pyodide.ffi import create_proxy
 from workers import DurableObject, Response, WorkerEntrypoint
+
+CLOSED = []
+
+
+async def application(scope, receive, send):
+    """Streams without end, as FastAPI's `StreamingResponse` does it."""
+    if scope["type"] != "http":
+        return
+    stream = asyncio.create_task(ticking(send))
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    stream.cancel()
+
+
+async def ticking(send):
+    try:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while True:
+            await send({"type": "http.response.body", "body": b"tick", "more_body": True})
+            await asyncio.sleep(0.05)
+    finally:
+        CLOSED.append("closed")
 
 
 class Alarmed(DurableObject):
@@ -43,6 +66,10 @@ class Default(WorkerEntrypoint):
                 return self.events()
             case "/socket":
                 return self.socket()
+            case "/ticks":
+                return await asgi.fetch(application, request, self.env, self.ctx)
+            case "/closed":
+                return Response(" ".join(CLOSED))
         return Response(request.url, status=404)
 
     async def count(self):
