@@ -539,6 +539,33 @@ class TestTrouble:
         assert kv.get("k") == b"x" * LARGE
         assert kv.blobs() == [blob]
 
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_contents_whose_rows_are_lost_are_kept_aside_until_they_are_put_back(
+        self, kv: Client, caplog: pytest.LogCaptureFixture, is_there: bool
+    ) -> None:
+        kv.put("large", b"x" * LARGE)
+        kv.close()
+        (index,) = kv.root.rglob("*.sqlite")
+        (contents,) = kv.root.rglob("*.blobs")
+        copy = index.read_bytes()
+        index.unlink()
+        if is_there:
+            index.touch()
+        kv.open()
+        assert kv.get("large") is None
+        kv.put("other", b"y" * LARGE)
+        kv.close()
+        (aside,) = kv.root.rglob("*.lost")
+        assert str(aside) in caplog.text
+        assert str(index) in caplog.text
+        index.write_bytes(copy)
+        for path in contents.iterdir():
+            path.unlink()
+        contents.rmdir()
+        aside.rename(contents)
+        kv.open()
+        assert kv.get("large") == b"x" * LARGE
+
     def test_a_file_that_is_no_database_is_named(self, kv: Client) -> None:
         kv.close()
         kv.kv.path.parent.mkdir(parents=True, exist_ok=True)

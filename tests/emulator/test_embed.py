@@ -1,6 +1,7 @@
 """`Pyflare` as an object: start, reload, several side by side, close."""
 
 import asyncio
+import json
 import shutil
 import sys
 import threading
@@ -326,6 +327,39 @@ def test_a_broken_configuration_is_shown_until_it_is_mended(run: Runner, tmp_pat
         return broken.status, "CloseBraceExpected" in broken.text, (await request(flare)).text
 
     assert run(program, config) == (500, True, "1")
+
+
+def test_a_reload_follows_the_redirect_of_a_build_tool_again(run: Runner, tmp_path: Path) -> None:
+    user, built = counter(tmp_path, name="user"), counter(tmp_path / "dist", name="built")
+    redirect = tmp_path / ".wrangler" / "deploy" / "config.json"
+    redirect.parent.mkdir(parents=True)
+    redirect.write_text(json.dumps({"configPath": str(built)}))
+
+    async def program(flare: Pyflare) -> Any:
+        before = flare.loaded().name
+        await flare.reload(built)
+        after = flare.loaded().name
+        await flare.reload(user)
+        return before, after, flare.loaded().name
+
+    assert run(program, cwd=tmp_path) == ("built", "built", "built")
+
+
+def test_a_reload_refuses_the_name_of_another_worker(run: Runner, tmp_path: Path) -> None:
+    first, second = counter(tmp_path / "a", name="a"), counter(tmp_path / "b", name="b")
+    good = second.read_text()
+
+    async def program(flare: Pyflare) -> Any:
+        second.write_text(good.replace('"b"', '"a"'))
+        with pytest.raises(ConfigError, match='Two Workers are named "a"'):
+            await flare.reload(second)
+        answers = [await request(flare, host=f"{name}.localhost") for name in "ab"]
+        second.write_text(good)
+        await flare.reload(second)
+        mended = await request(flare, host="b.localhost")
+        return [each.status for each in answers], mended.status, flare.worker("a").name
+
+    assert run(program, first, second) == ([200, 500], 200, "a")
 
 
 def test_a_reload_tells_warnings_again(run: Runner, tmp_path: Path) -> None:

@@ -496,7 +496,7 @@ def test_a_mapping_that_is_no_configuration_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["vars", "kv_namespaces", "bogus"])
 def test_an_override_of_something_else_is_refused(config: Path, key: str) -> None:
-    with pytest.raises(ConfigError, match=f"overrides takes assets, .*, name, not {key}"):
+    with pytest.raises(ConfigError, match=f"overrides takes assets, .*, routes, not {key}"):
         Pyflare(config, overrides={"name": "x", key: {}})
 
 

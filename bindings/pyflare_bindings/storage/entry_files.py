@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+import secrets
 from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -18,6 +21,8 @@ from .sqlite import Durability
 from .stored_content import StoredContent
 
 __all__ = ["Body", "EntryFiles"]
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -56,9 +61,11 @@ class EntryFiles:
     __slots__ = (
         "_blobs",
         "_closed",
+        "_is_new",
         "_known_blobs",
         "_name",
         "_opening",
+        "_prepare_file",
         "_rows",
         "_sweeper",
         "is_open",
@@ -75,7 +82,9 @@ class EntryFiles:
     ) -> None:
         self._name = name
         self._blobs = BlobStore(path.with_suffix(".blobs"), durability)
-        self._rows = RowFile(path, durability, schema + _INDICES, prepare_file, self._note_blobs)
+        self._rows = RowFile(path, durability, schema + _INDICES, self._prepare, self._note_blobs)
+        self._prepare_file = prepare_file
+        self._is_new = False
         self._sweeper = ExpirySweeper(clock, self._rows, self._blobs)
         self._known_blobs: set[str] | None = None
         self._opening: asyncio.Lock | None = None
@@ -238,9 +247,29 @@ class EntryFiles:
         finally:
             await self._blobs.close()
 
+    def _prepare(self) -> None:
+        self._prepare_file()
+        try:
+            self._is_new = os.stat(self._rows.path).st_size == 0
+        except FileNotFoundError:
+            self._is_new = True
+
     def _note_blobs(self, execute: Execute) -> None:
-        if self._blobs.directory.is_dir():
-            self._known_blobs = {blob for (blob,) in execute(_BLOBS)}
+        directory = self._blobs.directory
+        if not directory.is_dir():
+            return
+        if self._is_new and any(directory.iterdir()):
+            # They belonged to rows that are lost; with a copy of these they would be whole again.
+            aside = directory.with_name(f"{directory.name}.{secrets.token_hex(4)}.lost")
+            os.rename(directory, aside)
+            _log.warning(
+                "%s: this file was missing or empty, but not the contents beside it. It begins anew; they were kept "
+                "as %s, for the case that you have a copy of the file.",
+                self._rows.path,
+                aside,
+            )
+            return
+        self._known_blobs = {blob for (blob,) in execute(_BLOBS)}
 
     def _failure(self, error: apsw.Error) -> Exception:
         if self._closed:

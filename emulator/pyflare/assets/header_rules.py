@@ -15,6 +15,9 @@ __all__ = ["HeaderRules", "parse_headers"]
 
 _MOST_RULES: Final = 100
 _REMOVES: Final = "! "
+_REPEATED: Final = "This address stands again further down, and only its last block counts"
+#: What the connection says, not the file.
+_FRAMING: Final = frozenset(("connection", "content-length", "transfer-encoding"))
 _ADDRESS: Final = re.compile(r"[^\s]+://|/")
 _NOT_IN_VALUES: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
@@ -22,6 +25,7 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 
 @dataclass(slots=True)
 class _Rule:
+    address: str
     pattern: Pattern
     line: str
     number: int
@@ -99,7 +103,7 @@ def parse_headers(text: str) -> HeaderRules:
                 break
             try:
                 address = normal(line, relative=False, ports=False, tail=False)
-                rule = _Rule(Pattern(address), line, number)
+                rule = _Rule(address, Pattern(address), line, number)
             except BadRule as error:
                 complain(Complaint(str(error), line, number))
                 rule = None
@@ -113,7 +117,14 @@ def parse_headers(text: str) -> HeaderRules:
     for empty in [each for each in rules if not each.values and not each.removed]:
         rules.remove(empty)
         complain(Complaint("No headers specified", empty.line, empty.number))
-    return HeaderRules(rules, complaints)
+    # What is deployed has each address once, at the place of its first block.
+    last: dict[str, _Rule] = {}
+    for each in rules:
+        known = last.get(each.address)
+        if known is not None:
+            complain(Complaint(_REPEATED, known.line, known.number))
+        last[each.address] = each
+    return HeaderRules(list(last.values()), complaints)
 
 
 def _add_line(line: str, rule: _Rule | None) -> None:
@@ -136,5 +147,7 @@ def _add_line(line: str, rule: _Rule | None) -> None:
         raise BadRule(f"Path should come before header ({name}: {value})")
     if not _TOKEN.fullmatch(name):
         raise BadRule(f"{name!r} is not the name of a header")
+    if name in _FRAMING:
+        raise BadRule(f"{name!r} is a header of the connection, which the server sets")
     present = rule.values.get(name)
     rule.values[name] = value if present is None else f"{present}, {value}"

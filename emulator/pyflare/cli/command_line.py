@@ -10,10 +10,13 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-__all__ = ["arranged", "parse"]
+__all__ = ["Listed", "arranged", "parse"]
 
 #: Options of all commands, each with a value.
 _GLOBAL: Final = frozenset(("-c", "--config", "-e", "--env", "--cwd", "--env-file", "--persist-to"))
+
+#: How the names of options begin that wrangler tries out.
+_EXPERIMENTAL: Final = ("--experimental-", "--no-experimental-", "--x-", "--no-x-")
 
 _OF_WRANGLER: Final = (
     "ai auth build cert check complete containers delete deploy deployments dispatch-namespace docs email generate "
@@ -65,7 +68,10 @@ def parse(parser: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Nam
     command, path, unknown = _found(parser, words)
     if unknown is not None and (why := _why_not(path, unknown)) is not None:
         command.error(why)
-    arguments, extra = parser.parse_known_args(_without_values(command, words))
+    arguments, extra = parser.parse_known_args(_spread(command, _without_values(command, words)))
+    if hasattr(arguments, "ignored"):
+        arguments.ignored += [word for word in extra if word.startswith(_EXPERIMENTAL)]
+        extra = [word for word in extra if not word.startswith(_EXPERIMENTAL)]
     if extra:
         command.error(f"unrecognized arguments: {' '.join(extra)}")
     return arguments
@@ -118,12 +124,62 @@ def _without_values(parser: argparse.ArgumentParser, words: Sequence[str]) -> li
         for name in action.option_strings
     }
     plain: list[str] = []
-    for index, word in enumerate(words):
+    index = 0
+    while index < len(words):
+        word = words[index]
         if word == "--":
             return [*plain, *words[index:]]
-        name, _, value = word.partition("=")
-        if name not in flags or value not in ("true", "false"):
+        index += 1
+        name, equals, value = word.partition("=")
+        if name not in flags and not name.startswith(_EXPERIMENTAL):
             plain.append(word)
-        elif value == "true":
+            continue
+        if not equals and index < len(words) and words[index] in ("true", "false"):
+            value = words[index]
+            index += 1
+        if value == "true":
             plain.append(name)
+        elif value != "false":
+            plain.append(word)
     return plain
+
+
+class Listed(argparse.Action):
+    """An option that takes all the words behind it, and may be repeated.
+
+    Other than in wrangler the name of a Python file ends the list: it is the entry-point.
+    """
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        setattr(namespace, self.dest, [*getattr(namespace, self.dest), values])
+
+
+def _spread(parser: argparse.ArgumentParser, words: Sequence[str]) -> list[str]:
+    """The words with each option of a list repeated before each of its values."""
+    listed = {
+        name
+        for action in parser._actions
+        if isinstance(action, Listed)
+        for name in action.option_strings
+    }
+    spread: list[str] = []
+    option, first = "", False
+    for index, word in enumerate(words):
+        if word == "--":
+            return [*spread, *words[index:]]
+        script = not first and word.endswith(".py") and ":" not in word
+        if word.startswith("-") or script:
+            name, equals, _ = word.partition("=")
+            option, first = (name, not equals) if name in listed else ("", False)
+        elif option and not first:
+            spread.append(option)
+        else:
+            first = False
+        spread.append(word)
+    return spread

@@ -14,35 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.server.log import LEVELS, LogSink
 
+from .command_line import Listed
+
 if TYPE_CHECKING:
     from pyflare.config import LoadedConfig
 
 __all__ = ["configure", "run"]
 
-#: Flags of `wrangler dev` that have no effect here, with the number of values each takes.
-_WITHOUT_EFFECT = {
-    "--no-bundle": 0,
-    "--minify": 0,
-    "--bundle": 0,
-    "--local": 0,
-    "-l": 0,
-    "--latest": 0,
-    "--live-reload": 0,
-    "--show-interactive-dev-session": 0,
-    "--no-show-interactive-dev-session": 0,
-    "--types": 0,
-    "--enable-containers": 0,
-    "--inspector-port": 1,
-    "--inspector-ip": 1,
-    "--https-key-path": 1,
-    "--https-cert-path": 1,
-    "--local-upstream": 1,
-    "--define": 1,
-    "--alias": 1,
-    "--jsx-factory": 1,
-    "--jsx-fragment": 1,
-    "--tsconfig": 1,
-}
+#: Flags of `wrangler dev` that have no effect here; those that take a value; those that take several.
+_FLAGS = (
+    "bundle", "enable-containers", "install-skills", "latest", "live-reload", "local", "minify",
+    "node-compat", "show-interactive-dev-session", "tunnel", "types",
+)  # fmt: skip
+_WITH_VALUE = (
+    "https-cert-path", "https-key-path", "inspector-ip", "inspector-port", "jsx-factory",
+    "jsx-fragment", "profile", "site", "tsconfig", "tunnel-name",
+)  # fmt: skip
+_WITH_VALUES = ("alias", "define", "site-exclude", "site-include")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,14 +46,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--cwd", type=Path, metavar="DIR", help="run as if started in this directory")
     add("--port", type=_port, help="the port to listen on; 0 for any free one (default: 8787)")
     add("--ip", help="the address to listen on (default: localhost)")
-    add("--host", help="the host that Workers see in request.url and in the Host header")
+    add(
+        "--host", type=_host, help="the host that Workers see in request.url and in the Host header"
+    )
+    add(
+        "--local-upstream",
+        type=_host,
+        metavar="HOST",
+        help="the same as --host, which it wins over",
+    )
+    add("--route", "--routes", dest="routes", action=Listed, default=[], metavar="PATTERN",
+        help="the routes of the (primary) Worker in place of the configuration's")  # fmt: skip
     add("--local-protocol", choices=("http",), default=None, help="only http is served locally")
     add(
         "--upstream-protocol",
         choices=("http", "https"),
         help="the protocol that Workers see in request.url",
     )
-    add("--var", action="append", type=_variable, default=[], metavar="KEY:VALUE",
+    add("--var", action=Listed, type=_variable, default=[], metavar="KEY:VALUE",
         help="a variable; wins over configuration and files; repeatable")  # fmt: skip
     add("--name", help="the name of the (primary) Worker")
     add(
@@ -89,16 +87,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--test-scheduled", action="store_true",
         help="run the scheduled handler at /__scheduled?cron= too, beside /cdn-cgi/local/scheduled")  # fmt: skip
     add("--no-watch", action="store_true", help="do not watch the Workers' files for changes")
-    for flag, values in _WITHOUT_EFFECT.items():
+    ignored: dict[str, Any] = {"dest": "ignored", "default": [], "help": argparse.SUPPRESS}
+    for name in _FLAGS:
+        short = ["-l"] if name == "local" else []
+        add(f"--{name}", f"--no-{name}", *short, action=_Ignored, nargs=0, **ignored)
+    for name in _WITH_VALUE:
+        add(f"--{name}", action=_Ignored, nargs=1, **ignored)
+    for name in _WITH_VALUES:
+        add(f"--{name}", action=_IgnoredList, **ignored)
+    add("-r", "--remote", action="store_true", help=argparse.SUPPRESS)
+    for name in ("remote", "test-scheduled"):
         add(
-            flag,
-            action=_Ignored,
-            nargs=values or 0,
-            dest="ignored",
-            default=[],
+            f"--no-{name}",
+            action="store_false",
+            dest=name.replace("-", "_"),
             help=argparse.SUPPRESS,
         )
-    add("-r", "--remote", action="store_true", help=argparse.SUPPRESS)
 
 
 class _Ignored(argparse.Action):
@@ -109,6 +113,19 @@ class _Ignored(argparse.Action):
         parser: argparse.ArgumentParser,
         namespace: argparse.Namespace,
         values: object,
+        option_string: str | None = None,
+    ) -> None:
+        namespace.ignored = [*namespace.ignored, option_string]
+
+
+class _IgnoredList(Listed):
+    """The same for an option that takes several values."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
         option_string: str | None = None,
     ) -> None:
         namespace.ignored = [*namespace.ignored, option_string]
@@ -127,6 +144,14 @@ def _port(text: str) -> int:
     if not 0 <= port <= 65535:
         raise argparse.ArgumentTypeError(f"{port} is not a port: choose one from 0 to 65535")
     return port
+
+
+def _host(text: str) -> str:
+    from pyflare.config.dev import HOST_FORM, is_host
+
+    if not is_host(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not {HOST_FORM}")
+    return text
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -231,7 +256,7 @@ def _start(arguments: argparse.Namespace, log: LogSink) -> int:
         log,
         listening,
         builds,
-        host=arguments.host,
+        host=arguments.local_upstream or arguments.host,
         upstream_protocol=arguments.upstream_protocol,
         ready_file=arguments.ready_file,
         watch=not arguments.no_watch,
@@ -249,5 +274,6 @@ def _overrides(arguments: argparse.Namespace) -> dict[str, Any]:
         "assets": None if arguments.assets is None else str(arguments.assets),
         "compatibility_date": arguments.compatibility_date,
         "compatibility_flags": arguments.compatibility_flag or None,
+        "routes": arguments.routes or None,
     }
     return {key: value for key, value in given.items() if value is not None}

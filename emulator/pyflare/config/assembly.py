@@ -18,6 +18,7 @@ from .kinds import BindingKind
 from .local_support import check_local_support
 from .paths import absolute
 from .report import Report
+from .routes import Route, check_routes
 from .scope import Values
 from .secrets import Secrets
 from .settings import is_iso_date, is_worker_name
@@ -40,6 +41,7 @@ class Overrides(NamedTuple):
     compatibility_date: str | None = None
     compatibility_flags: tuple[str, ...] | None = None
     assets: Path | None = None
+    routes: tuple[str, ...] | None = None
 
 
 class Request(NamedTuple):
@@ -105,6 +107,14 @@ def assemble(source: Source, request: Request, notices: Sequence[Diagnostic]) ->
             is_configured=source.path is not None or bool(raw),
         )
         check_start(start, report)
+        if values["routes"]:
+            check_routes(
+                values["routes"],
+                values["assets"],
+                has_main=values["main"] is not None,
+                cwd=request.cwd,
+                report=report.alone(),
+            )
     secret_files = _read_secret_files(values, request)
     report.found += secret_files.diagnostics
     files = tuple(dict.fromkeys((*request.files, *secret_files.candidates)))
@@ -195,6 +205,8 @@ def _override(values: Values, request: Request, report: Report) -> None:
             )
     if overrides.compatibility_flags is not None:
         values["compatibility_flags"] = overrides.compatibility_flags
+    if overrides.routes is not None:
+        values["routes"] = tuple(Route(pattern) for pattern in overrides.routes)
     if overrides.assets is not None:
         from .assets import AssetsConfig
 
@@ -209,6 +221,11 @@ def _entries(values: Values) -> Iterator[tuple[BindingKind, tuple[Any, ...]]]:
         match kind:
             case BindingKind.VAR | BindingKind.SECRET:
                 continue
+            case BindingKind.UNSAFE:
+                limits = _unsafe_limits(values)
+                entries = tuple(each for each in values[key] if each not in limits)
+            case BindingKind.RATE_LIMIT:
+                entries = (*values[key], *_unsafe_limits(values))
             case BindingKind.QUEUE:
                 entries = values["queues"]["producers"]
             case BindingKind.ASSETS:
@@ -220,6 +237,15 @@ def _entries(values: Values) -> Iterator[tuple[BindingKind, tuple[Any, ...]]]:
                 entries = values[key]
         if entries:
             yield kind, entries
+
+
+def _unsafe_limits(values: Values) -> tuple[Any, ...]:
+    """The rate limits among the `unsafe` bindings."""
+    if not values["unsafe"]:
+        return ()
+    from .blocks.small import RateLimit
+
+    return tuple(each for each in values["unsafe"] if isinstance(each, RateLimit))
 
 
 def _blocks(values: Values, environ: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:

@@ -34,7 +34,7 @@ def read(scope: Scope, worker_name: str) -> None:
         scope.own(key, partial(_tail, scope, key), ())
     scope.own("unsafe", partial(_passed_through, scope, "unsafe"), ())
     scope.inherit("logfwdr", partial(_passed_through, scope, "logfwdr"), ())
-    scope.own("cloudchamber", partial(_object, scope, "cloudchamber"))
+    scope.own("cloudchamber", partial(_cloudchamber, scope))
     scope.own(
         "containers",
         lambda: deploy_settings.check_containers(
@@ -163,6 +163,11 @@ def _single(scope: Scope, key: str) -> Any:
         return None
     module, function = blocks.SINGLES[key]
     return blocks.reader(module, function)(table)
+
+
+def _cloudchamber(scope: Scope) -> Any:
+    table = _object(scope, "cloudchamber")
+    return None if table is None else deploy_settings.read_cloudchamber(table)
 
 
 def _passed_through(scope: Scope, key: str) -> Any:

@@ -29,17 +29,29 @@ PLAIN: dict[str, Kind] = {
 
 def _observability(table: Table) -> None:
     switches = [table.prop("enabled", "boolean")]
-    table.number("head_sampling_rate")
-    for key in ("logs", "traces"):
+    table.only("enabled", "head_sampling_rate", "logs", "traces")
+    _sampling_rate(table)
+    for key, own in (("logs", ("invocation_logs",)), ("traces", ())):
         inner = table.table(key)
         if inner is not None:
             switches.append(inner.prop("enabled", "boolean"))
-            inner.number("head_sampling_rate")
-            inner.flag("invocation_logs")
+            _sampling_rate(inner)
+            for flag in ("persist", *own):
+                inner.flag(flag)
+            inner.texts("destinations", f"{key}.destinations")
+            known = ("enabled", "head_sampling_rate", "destinations", "persist", *own)
+            table.report.unexpected(table.field, inner.path, inner.value, known)
     if table.valid and not any(isinstance(each, bool) for each in switches):
         names = " or ".join(f'"{table.field}.{n}"' for n in
                             ("enabled", "logs.enabled", "traces.enabled"))  # fmt: skip
         table.fail(f"{names} is required.")
+
+
+def _sampling_rate(table: Table) -> None:
+    rate = table.number("head_sampling_rate")
+    if rate is not None and not 0 <= rate <= 1:
+        name = table.named("head_sampling_rate")
+        table.fail(f'"{name}" must be a value between 0 and 1.', "head_sampling_rate")
 
 
 def _placement(table: Table) -> None:
@@ -50,8 +62,9 @@ def _placement(table: Table) -> None:
             "(targeted format) fields"
         )
     elif "hint" in table:
-        table.prop("mode", "string", required=True, choices=("off", "smart"))
-        table.text("hint")
+        mode = table.prop("mode", "string", required=True, choices=("off", "smart"))
+        if table.text("hint") and mode == "off":
+            table.fail('"placement.hint" can only be set when "placement.mode" is "smart"', "hint")
     elif targeted:
         table.prop("mode", "string", choices=("off", "targeted"))
         for key in targeted:
@@ -78,6 +91,7 @@ def _access(table: Table) -> None:
         dev.prop("aud", "string", required=True)
         dev.prop("identity", "object")
         dev.only("aud", "identity")
+        table.warn('"access.dev" has no effect: ctx.access is None, as without Access.', "dev")
 
 
 def _anything(table: Table) -> None:
@@ -135,11 +149,28 @@ def check_containers(value: Any, field: str, table: Table) -> Any:
             entry.text(key)
         for key in ("max_instances", "instances"):
             entry.number(key)
+        configuration = raw.get("configuration")
+        if not raw.get("image") and not (
+            isinstance(configuration, dict) and configuration.get("image")
+        ):
+            entry.fail(
+                '"containers.image" field must be defined for each container app. This should be '
+                "the path to your Dockerfile or an image URI pointing to the Cloudflare registry."
+            )
     table.warn(
         f'"{field}" are not started locally: an object that uses its container gets an error.',
         "containers",
     )
     return value
+
+
+def read_cloudchamber(table: Table) -> Any:
+    """`cloudchamber`: the shape is checked, nothing of it is used."""
+    for key in ("memory", "image", "location"):
+        table.may(key)
+    table.may("ipv4", kind="boolean")
+    table.may("vcpu", kind="number")
+    return table.value
 
 
 def check_connect(value: Any, field: str, table: Table) -> Any:

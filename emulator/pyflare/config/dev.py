@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from .table import Table
 
 PROTOCOLS = ("http", "https")
+#: What a host is, as messages say it.
+HOST_FORM: Final = 'a host name, with or without a port, such as "example.com"'
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?")
 
 
 class DevConfig(NamedTuple):
@@ -41,11 +45,25 @@ def read_dev(table: Table) -> DevConfig:
         inspector_ip=table.text("inspector_ip"),
         local_protocol=protocol,
         upstream_protocol=table.text("upstream_protocol", choices=PROTOCOLS) or protocol,
-        host=table.text("host"),
+        host=_host(table),
         enable_containers=True if containers is None else containers,
         container_engine=table.text("container_engine"),
         generate_types=bool(types),
     )
+
+
+def is_host(text: str) -> bool:
+    """Whether `text` can stand in a `Host` header."""
+    match = _HOST.fullmatch(text)
+    return match is not None and int(match[1] or 0) <= 65535
+
+
+def _host(table: Table) -> str | None:
+    host = table.text("host")
+    if host is not None and not is_host(host):
+        table.fail(f'"{table.named("host")}" must be {HOST_FORM} but got "{host}".', "host")
+        return None
+    return host
 
 
 def _port(table: Table, key: str) -> int | None:

@@ -104,6 +104,20 @@ def _follow_redirect(found: Discovered, start: Path, cwd: Path) -> None:
             "Name a file with --config, or delete one of them.",
         )
     found.path, found.redirect = path, redirect
+    found.notices.append(_redirect_notice(found, cwd))
+
+
+def _redirect_notice(found: Discovered, cwd: Path) -> Diagnostic:
+    def shown(path: Path | None) -> str:
+        return "none" if path is None else f'"{display_name(path, cwd)}"'
+
+    return Diagnostic(
+        "warning",
+        f"Using the redirected configuration {shown(found.path)}, as a build tool asks for.\n"
+        f" - Deploy configuration file: {shown(found.redirect)}\n"
+        f" - Configuration of the user: {shown(found.user_path)}",
+        hint="What is changed in the configuration of the user counts when the build is run again.",
+    )
 
 
 def _failure(path: Path, message: str, hint: str | None = None) -> ConfigError:

@@ -62,6 +62,11 @@ class BindingKind(StrEnum):
         """What the platform's local tools offer for it."""
         return _DESCRIPTIONS[self][1]
 
+    @property
+    def is_emulated(self) -> bool:
+        """Whether it works here. A binding of another kind is there, and raises when it is used."""
+        return self not in _NOT_EMULATED
+
 
 _DESCRIPTIONS: dict[str, tuple[str, Support]] = {
     "durable_objects": ("Durable Object", "local"),
@@ -102,6 +107,15 @@ _DESCRIPTIONS: dict[str, tuple[str, Support]] = {
     "vars": ("Environment Variable", "local"),
     "secrets": ("Secret", "local"),
 }
+
+
+_NOT_EMULATED = frozenset(
+    (
+        "browser", "images", "ai", "stream", "pipelines", "vectorize", "ai_search_namespaces",
+        "ai_search", "websearch", "agent_memory", "media", "artifacts", "flagship", "vpc_services",
+        "vpc_networks", "mtls_certificates", "unsafe_hello_world", "logfwdr", "unsafe",
+    )
+)  # fmt: skip
 
 
 class Entry(Protocol):

@@ -1,7 +1,6 @@
 """What `remote` on a binding means where nothing is ever remote.
 
-pyflare does not reach deployed resources. Kinds that exist only there are bound so that a worker
-starts, and raise when they are used.
+pyflare does not reach deployed resources.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def _check(kind: BindingKind, name: str, remote: bool | None, at: Any, report: R
     if kind in (BindingKind.UNSAFE, BindingKind.LOGFWDR, BindingKind.ASSETS):
         return
     match kind.support, remote:
-        case ("local/remote", True):
+        case ("local/remote" | "remote", True) if kind.is_emulated:
             report.warning(
                 f'{name} sets "remote": true, but the deployed resource is not reached: a local '
                 "one is used.",
@@ -36,15 +35,9 @@ def _check(kind: BindingKind, name: str, remote: bool | None, at: Any, report: R
             report.error(
                 f"{kind.friendly} bindings do not support accessing remote resources.", at=at
             )
-        case ("remote" | "always remote", False):
+        case ("remote" | "always remote", False) if not kind.is_emulated:
             report.error(
                 f"{kind.friendly} bindings do not support local development: there is no local "
                 f'simulator for {name}. Remove "remote": false from the binding.',
-                at=at,
-            )
-        case ("remote" | "always remote", _):
-            report.warning(
-                f"{kind.friendly} bindings do not support local development: there is no local "
-                f"simulator for {name}, and using it raises an error.",
                 at=at,
             )

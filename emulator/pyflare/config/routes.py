@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .report import Report
 from .stringify import stringify
 from .table import Table
+
+if TYPE_CHECKING:
+    from .assets import AssetsConfig
 
 _SHAPE = "{ pattern, custom_domain, zone_id | zone_name, enabled, previews_enabled }"
 _TYPES: Mapping[str, type] = {
@@ -72,6 +78,51 @@ def read_routes(table: Table) -> tuple[Route, ...] | None:
             "routes",
         )
     return tuple(_route(each) for each in routes)
+
+
+def check_routes(
+    routes: Iterable[Route],
+    assets: AssetsConfig | None,
+    *,
+    has_main: bool,
+    cwd: Path,
+    report: Report,
+) -> None:
+    """Report custom domains that are none, and routes at whose paths there may be no assets.
+
+    Source: workers-sdk `packages/deploy-helpers/src/deploy/helpers/validate-routes.ts`
+    """
+    invalid: list[str] = []
+    mounted: list[str] = []
+    for route in routes:
+        pattern = route.pattern
+        if route.custom_domain:
+            reasons = [text for sign, text in _NOT_IN_DOMAINS if sign in pattern]
+            if reasons:
+                invalid.append("\n".join((f"{pattern}:", *reasons)))
+        elif (
+            assets is not None
+            and assets.directory is not None
+            and assets.run_worker_first is not True
+            and pattern.split("/")[1:] != ["*"]
+        ):
+            below = pattern.replace("https://", "").replace("http://", "").partition("/")[2]
+            shown = os.path.normpath(os.path.join(os.path.relpath(assets.directory, cwd), below))
+            mounted.append(f"  • {pattern} (Will match assets: {shown})")
+    if invalid:
+        report.error("Invalid Routes:\n" + "\n\n".join(invalid))
+    if mounted:
+        told = "The following routes will attempt to serve Assets on a configured path:\n"
+        told += "\n".join(mounted)
+        if has_main:
+            told += "\n\nRequests not matching an asset will be forwarded to the Worker's code."
+        report.warning(told)
+
+
+_NOT_IN_DOMAINS = (
+    ("*", "Wildcard operators (*) are not allowed in Custom Domains"),
+    ("/", "Paths are not allowed in Custom Domains"),
+)
 
 
 def _is_route(value: object) -> bool:

@@ -46,7 +46,7 @@ def read_top_level(raw: Values, report: Report, *, is_redirected: bool) -> None:
         _read_texts(table, key)
         if raw.get(key):
             table.warn(f'"{key}" needs a Worker without modules and has no effect here.', key)
-    _read_site(table)
+    _read_site(table, raw)
 
 
 def _read_texts(table: Table, key: str) -> None:
@@ -56,14 +56,20 @@ def _read_texts(table: Table, key: str) -> None:
             inner.text(name)
 
 
-def _read_site(table: Table) -> None:
+def _read_site(table: Table, raw: Values) -> None:
     site = table.table("site")
     if site is None:
         return
     site.prop("bucket", "string", required=True)
     for key in ("include", "exclude"):
         site.texts(key)
-    site.text("entry-point")
+    if site.text("entry-point") and raw.get("main"):
+        table.fail(
+            "Don't define both the `main` and `site.entry-point` fields in your configuration.\n"
+            "They serve the same purpose: to point to the entry-point of your worker.\n"
+            "Delete the deprecated `site.entry-point` field from your config.",
+            "site",
+        )
     site.only("bucket", "include", "exclude", "entry-point")
     table.warn('"site" is not served locally. Use "assets" for static files.', "site")
 

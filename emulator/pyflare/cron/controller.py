@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyflare.js.value import JsInstance
+from pyflare.js.value import JsInstance, own_properties
 
 __all__ = ["ScheduledController"]
 
 
 class ScheduledController(JsInstance, js_name="ScheduledController"):
     """``scheduledTime`` is in milliseconds since the epoch, ``cron`` the text of the configuration."""
+
+    _own_items = own_properties("scheduledTime", "cron")
 
     def __init__(self, cron: str, scheduled_time: int) -> None:
         self._cron = cron

@@ -10,7 +10,7 @@ import httpx
 
 from pyflare.server.contracts import ASGIApplication, Scope
 
-__all__ = ["EmulatorTransport", "absolute", "headers_of", "request_of", "scope_of"]
+__all__ = ["EmulatorTransport", "Exchanges", "absolute", "headers_of", "request_of", "scope_of"]
 
 #: Parts of a response that may wait for whoever reads it.
 _AHEAD: Final = 16
@@ -59,18 +59,20 @@ def headers_of(given: Any) -> httpx.Headers:
 class EmulatorTransport(httpx.AsyncBaseTransport):
     """Hands requests to an ASGI application. Bodies stream both ways, with at most a few parts waiting.
 
-    Args: ``cf`` members of ``request.cf``; ``raise_failures`` whether an exception that leaves the worker is raised
-    here, with its traceback, rather than answered with status 500.
+    Args: ``exchanges`` where those under way are kept; ``cf`` members of ``request.cf``; ``raise_failures`` whether
+    an exception that leaves the worker is raised here, with its traceback, rather than answered with status 500.
     """
 
     def __init__(
         self,
         app: ASGIApplication,
+        exchanges: Exchanges,
         *,
         cf: Mapping[str, Any] | None = None,
         raise_failures: bool = True,
     ) -> None:
         self._app = app
+        self._exchanges = exchanges
         self._cf = cf
         self._raise_failures = raise_failures
 
@@ -82,7 +84,9 @@ class EmulatorTransport(httpx.AsyncBaseTransport):
             scope["pyflare.cf"] = self._cf
         if self._raise_failures:
             scope["pyflare.failed"] = exchange.failed
-        exchange.begin(self._app(scope, exchange.receive, exchange.send))
+        self._exchanges.add(
+            exchange, exchange.begin(self._app(scope, exchange.receive, exchange.send))
+        )
         await exchange.answered.wait()
         if exchange.failure is not None:
             await exchange.aclose()
@@ -106,8 +110,18 @@ class _Exchange(httpx.AsyncByteStream):
         self._body: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
         self._task: asyncio.Task[None] | None = None
 
-    def begin(self, call: Awaitable[None]) -> None:
+    def begin(self, call: Awaitable[None]) -> asyncio.Task[None]:
         self._task = asyncio.ensure_future(self._run(call))
+        return self._task
+
+    def cut(self) -> None:
+        """The Pyflare is closed: whoever waits is told, and the worker's side as if the client had gone."""
+        self.failed(RuntimeError("This Pyflare was closed before the request was answered."))
+        self._gone.set()
+        self.answered.set()
+        while not self._body.empty():
+            self._body.get_nowait()
+        self._body.put_nowait(None)
 
     async def _run(self, call: Awaitable[None]) -> None:
         try:
@@ -161,6 +175,30 @@ class _Exchange(httpx.AsyncByteStream):
             self._body.get_nowait()
         if self._task is not None:
             await asyncio.wait([self._task])
+
+
+class Exchanges:
+    """The requests of one Pyflare that are under way."""
+
+    def __init__(self) -> None:
+        self._open: dict[asyncio.Task[None], _Exchange] = {}
+
+    def add(self, exchange: _Exchange, task: asyncio.Task[None]) -> None:
+        self._open[task] = exchange
+        task.add_done_callback(lambda task: self._open.pop(task, None))
+
+    async def end(self, grace: float) -> None:
+        """Wait ``grace`` seconds for their ends, then cut them."""
+        here = asyncio.get_running_loop()
+        own = [task for task in self._open if task.get_loop() is here]
+        if own:
+            await asyncio.wait(own, timeout=grace)
+        for task, exchange in tuple(self._open.items()):
+            loop = task.get_loop()
+            if loop is here:
+                exchange.cut()
+            elif not loop.is_closed():
+                loop.call_soon_threadsafe(exchange.cut)
 
 
 async def _nothing() -> AsyncIterator[bytes]:

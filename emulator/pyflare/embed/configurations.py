@@ -77,7 +77,11 @@ class ConfigurationReader:
     def again(self, index: int, loaded: LoadedConfig) -> LoadedConfig:
         """Read a configuration once more, the one at this place. Raises ConfigError."""
         given = self._given[index]
-        known = given if isinstance(given, Mapping) else loaded.user_path or loaded.path
+        if isinstance(given, Mapping):
+            return self._read(given, primary=index == 0)
+        # A file that is named is not redirected, so a redirect has to be found again.
+        is_redirected = given is None and loaded.user_path != loaded.path
+        known = None if is_redirected else loaded.user_path or loaded.path
         return self._read(known, primary=index == 0)
 
     def warn(self, loaded: LoadedConfig, warn: Callable[[str], None]) -> None:
@@ -86,7 +90,14 @@ class ConfigurationReader:
             warn(text)
 
 
-_OVERRIDES: Final = ("assets", "compatibility_date", "compatibility_flags", "main", "name")
+_OVERRIDES: Final = (
+    "assets",
+    "compatibility_date",
+    "compatibility_flags",
+    "main",
+    "name",
+    "routes",
+)
 
 
 def _overrides(given: Mapping[str, Any]) -> Overrides:
@@ -109,6 +120,7 @@ def _overrides(given: Mapping[str, Any]) -> Overrides:
         compatibility_date=given.get("compatibility_date"),
         compatibility_flags=None if flags is None else tuple(flags),
         assets=None if given.get("assets") is None else Path(given["assets"]),
+        routes=None if given.get("routes") is None else tuple(given["routes"]),
     )
 
 

@@ -124,6 +124,8 @@ class Emulator:
         self._background: BackgroundServices | None = None
         self._ownership = Ownership(self._state, self._clock, durability, self.log)
         self._guests: Guests | None = None
+        #: What was said about the routes, which are read again and again.
+        self._told: list[str] = []
         #: Called when the workers, or the rules for their requests, are others than before.
         self.on_change: list[Callable[[], None]] = []
         #: Held while workers come, go or are loaded again.
@@ -344,7 +346,12 @@ class Emulator:
         """
         from pyflare.endpoints.wiring import local_endpoints
 
-        rules = traffic_rules(self._loaded, self.log.warning, ip=ip, host=host, protocol=protocol)
+        found: list[str] = []
+        rules = traffic_rules(self._loaded, found.append, ip=ip, host=host, protocol=protocol)
+        for text in found:
+            if text not in self._told:
+                self.log.warning(text)
+        self._told = found
         self._rules = {**rules, "sites": self._sites.by_worker}
         endpoints = local_endpoints(self._triggers, test_scheduled=test_scheduled)
         return {**self._rules, "endpoints": endpoints}

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from pyflare.env.email.incoming import EmailOutcome
     from pyflare.queues.direct import DirectMessage
 
+    from .client import Exchanges
     from .websocket import EmbeddedWebSocket
 
 __all__ = ["Pyflare"]
@@ -54,7 +55,7 @@ class Pyflare(Emulator):
         clock: where every time comes from; the default goes with the machine's clock and can be put forward.
         log: where request lines, console output and failures go.
         overrides: settings that win over the first configuration's: ``main``, ``name``, ``compatibility_date``,
-            ``compatibility_flags``, ``assets`` (the directory).
+            ``compatibility_flags``, ``assets`` (the directory), ``routes``.
         bindings: values for ``env`` that take the place of configured bindings or come beside them, such as a stand-in
             for ``AI``. A key is a binding's name, for all workers, or the pair of a worker's name and a binding's.
             Workers see a value as it is: a Python object, whose methods they call.
@@ -68,6 +69,25 @@ class Pyflare(Emulator):
     event, on entering ``async with``, or on the first request, and closes on the lifespan's end, on leaving, or by
     :meth:`close`.
     """
+
+    #: What :meth:`fetch` and clients have under way; there once there was one.
+    _exchanges: Exchanges | None = None
+
+    def _open_exchanges(self) -> Exchanges:
+        if self._exchanges is None:
+            from .client import Exchanges
+
+            self._exchanges = Exchanges()
+        return self._exchanges
+
+    async def close(self, *, grace: float = GRACE) -> None:
+        """End what is under way within ``grace`` seconds, close every owner, free the state directory. Idempotent.
+
+        What waits for an answer then is told by a RuntimeError.
+        """
+        if self._exchanges is not None:
+            await self._exchanges.end(grace)
+        await super().close(grace=grace)
 
     async def fetch(
         self,
@@ -120,7 +140,9 @@ class Pyflare(Emulator):
         if worker is not None:
             only = await self.run(lambda: _made(self.application_of, worker))
             app = partial(self._hosting.serve_by, only)
-        transport = EmulatorTransport(app, cf=cf, raise_failures=raise_failures)
+        transport = EmulatorTransport(
+            app, self._open_exchanges(), cf=cf, raise_failures=raise_failures
+        )
         response = await transport.handle_async_request(request)
         if not stream:
             await response.aread()
@@ -132,7 +154,8 @@ class Pyflare(Emulator):
 
         from .client import EmulatorTransport
 
-        return httpx.AsyncClient(transport=EmulatorTransport(self), base_url=base_url, **options)
+        transport = EmulatorTransport(self, self._open_exchanges())
+        return httpx.AsyncClient(transport=transport, base_url=base_url, **options)
 
     def websocket(
         self,

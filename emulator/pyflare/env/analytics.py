@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 from pyflare.js.buffer import as_bytes
 from pyflare.js.callbacks import supervise
 from pyflare.js.departure import output_gate
 from pyflare.js.error import TypeError_
 from pyflare.js.number import to_number
-from pyflare.js.value import JsInstance, get_property, is_nullish
+from pyflare.js.value import JsInstance, is_nullish
 from pyflare.js.webidl import scalar_text
 from pyflare_bindings.analytics import AnalyticsDataset, Blob, DataPoint
+
+from .conversion import Parameter, Struct, Type, array_of
 
 __all__ = ["AnalyticsEngine"]
 
@@ -32,13 +33,11 @@ class AnalyticsEngine(JsInstance, js_name="AnalyticsEngine"):
     def writeDataPoint(self, point: Any = None, *_: Any, **fields: Any) -> None:
         """Write a point of ``indexes`` (one), ``blobs`` and ``doubles`` (20 each). Nothing waits for it.
 
-        Raises: TypeError for a point over the limits.
+        Raises: TypeError for a field of a wrong type and for a point over the limits.
         """
-        given = fields if point is None else point
+        given = _POINT.read(fields if point is None else point)
         written = DataPoint(
-            [_blob(each) for each in _items(given, "indexes")],
-            [_blob(each) for each in _items(given, "blobs")],
-            [_double(each) for each in _items(given, "doubles")],
+            given.get("indexes", []), given.get("blobs", []), given.get("doubles", [])
         )
         try:
             written.check()
@@ -60,18 +59,6 @@ async def _write_after(
     owner.write(point)
 
 
-def _items(point: Any, name: str) -> list[Any]:
-    value = None if is_nullish(point) else get_property(point, name)
-    if value is None:
-        return []
-    if isinstance(value, str | dict) or not isinstance(value, Iterable):
-        raise TypeError_(
-            "Failed to execute 'writeDataPoint' on 'AnalyticsEngine': "
-            f"the field '{name}' of parameter 1 is not of type 'Array'."
-        )
-    return list(value)
-
-
 def _blob(value: Any) -> Blob | None:
     if is_nullish(value):
         return None
@@ -88,3 +75,11 @@ def _double(value: Any) -> float:
     number = float(to_number(value))
     # Neither the platform's database nor SQLite has a row for what is no number.
     return 0.0 if math.isnan(number) else number
+
+
+_TEXTS: Final = array_of(Type("string", _blob))
+_EVENT: Final = Struct(
+    "AnalyticsEngineEvent",
+    {"indexes": _TEXTS, "doubles": array_of(Type("number", _double)), "blobs": _TEXTS},
+)
+_POINT: Final = Parameter("AnalyticsEngine", "writeDataPoint", 1, _EVENT)

@@ -37,7 +37,12 @@ def refuse_unsupported(config: WorkerConfig, supplied: Collection[str] = ()) -> 
 
 def without_effect(config: WorkerConfig, supplied: Collection[str] = ()) -> list[str]:
     """A warning for each part of a configuration that is accepted and does nothing here."""
-    warnings = []
+    warnings = [
+        f'Worker "{config.name}": the binding "{binding.name}" ({binding.kind.friendly}) is not emulated; using it '
+        "raises an error."
+        for binding in config.bindings()
+        if not binding.kind.is_emulated and binding.name not in supplied
+    ]
     warnings += [
         f'Worker "{config.name}": the Hyperdrive binding "{entry.binding}" has no local database; using it fails.'
         for entry in config.hyperdrive

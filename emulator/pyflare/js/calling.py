@@ -13,12 +13,15 @@ Source: https://pyodide.org/en/stable/usage/api/python-api/ffi.html#pyodide.ffi.
 from __future__ import annotations
 
 import inspect
+import keyword
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-__all__ = ["accepting", "adapt", "call_function", "required_arguments"]
+__all__ = ["accepting", "adapt", "by_keywords_too", "call_function", "required_arguments"]
+
+C = TypeVar("C", bound=type)
 
 _ABSENT: Final = object()
 #: How ``new`` and a call of the class reach it; Python code writes them, JavaScript code calls them.
@@ -38,6 +41,14 @@ def adapt(owner: type, namespace: Mapping[str, Any], python_names: Iterable[str]
                 setattr(owner, name, classmethod(adapted))
         elif not (name[0] == "_" or "_" in name.strip("_") or name in python_names):
             _adapt_method(owner, name, member)
+
+
+def by_keywords_too(owner: C) -> C:
+    """Let what a class calls ``from_`` or ``finally_`` be found by JavaScript's own name too, with ``getattr``."""
+    for name, member in list(vars(owner).items()):
+        if name[-1] == "_" and keyword.iskeyword(name[:-1]):
+            setattr(owner, name[:-1], member)
+    return owner
 
 
 def _adapt_method(owner: type, name: str, member: Any) -> None:

@@ -47,10 +47,6 @@ class EmailMessage(JsInstance, js_name="EmailMessage"):
         return self._recipient
 
 
-# JavaScript's name is a keyword of Python's.
-setattr(EmailMessage, "from", EmailMessage.__dict__["from_"])
-
-
 class EmailModule(JsInstance, js_name="Module"):
     """``cloudflare:email``."""
 

@@ -1,6 +1,6 @@
 """``EventSource``: server-sent events, from an address or from a stream.
 
-It lives as long as the event that made it: when its connection ends after that, it is not opened again.
+It lives as long as the event that made it.
 
 Source: https://developers.cloudflare.com/workers/runtime-apis/eventsource/,
 https://html.spec.whatwg.org/multipage/server-sent-events.html and workerd ``api/eventsource.c++``.
@@ -64,8 +64,7 @@ class EventSource(EventTarget, js_name="EventSource"):
         self._parser = EventStreamParser()
         self._controller: AbortController = AbortController._construct()
         self._timers: Timers = current_timers()
-        # A timer that never comes: while it is there, the event is not over.
-        self._event_mark = self._timers.start(lambda: None, 2**31 - 1)
+        self._event_mark = self._timers.until_over(self.close)
         self._had_no_body = False
         self._work: asyncio.Task[None] | None = None
 
@@ -132,11 +131,10 @@ class EventSource(EventTarget, js_name="EventSource"):
             self._failed(Error("The server disconnected."))
 
     async def _connect_again_and_again(self) -> None:
-        while await self._connect():
+        again = await self._connect()
+        while again:
             await asyncio.sleep(self._reconnection_time() / 1000)
-            if self._event_mark not in self._timers._handles:
-                self._end(None)
-                return
+            again = await self._connect()
 
     def _reconnection_time(self) -> int:
         asked = self._parser.retry

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from .array import JsArray
 from .callbacks import FAILURES, report, supervise
 from .error import DOMException, TypeError_
-from .value import JsInstance, get_property, is_nullish, jsnull
+from .value import JsInstance, get_property, is_nullish, jsnull, own_properties
 from .webidl import integer, text
 
 __all__ = ["CloseEvent", "CustomEvent", "ErrorEvent", "Event", "EventTarget", "MessageEvent"]
@@ -84,6 +84,8 @@ class CustomEvent(Event, js_name="CustomEvent"):
 class MessageEvent(Event, js_name="MessageEvent"):
     """``MessageEvent.new(type, {"data": ...})``: a message of a WebSocket or port."""
 
+    _own_items = own_properties("data", "origin", "lastEventId", "source", "ports")
+
     def __init__(self, kind: str, options: Any = None, *, trusted: bool = False) -> None:
         Event.__init__(self, kind, options, trusted=trusted)
         self.data = get_property(options, "data")
@@ -98,6 +100,8 @@ class MessageEvent(Event, js_name="MessageEvent"):
 
 class CloseEvent(Event, js_name="CloseEvent"):
     """``CloseEvent.new(type, {"code": ..., "reason": ..., "wasClean": ...})``."""
+
+    _own_items = own_properties("code", "reason", "wasClean")
 
     def __init__(self, kind: str, options: Any = None, *, trusted: bool = False) -> None:
         Event.__init__(self, kind, options, trusted=trusted)

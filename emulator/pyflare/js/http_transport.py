@@ -155,12 +155,15 @@ def _new_client(transport: httpx.AsyncBaseTransport | None) -> httpx.AsyncClient
     )
 
 
+#: Headers that belong to one connection; the address of a client is Cloudflare's to tell, whose servers refuse it from
+#: anybody else.
+_NOT_PASSED_ON: Final = frozenset(
+    (b"host", b"content-length", b"connection", b"transfer-encoding", b"cf-connecting-ip")
+)
+
+
 def _headers(request: Request) -> list[tuple[bytes, bytes]]:
-    pairs = [
-        pair
-        for pair in request.wire_headers()
-        if pair[0] not in (b"host", b"content-length", b"connection", b"transfer-encoding")
-    ]
+    pairs = [pair for pair in request.wire_headers() if pair[0] not in _NOT_PASSED_ON]
     if not any(name == b"accept-encoding" for name, _ in pairs):
         pairs.append((b"accept-encoding", b"gzip"))
     length = request._known_length() if request._has_body() else None

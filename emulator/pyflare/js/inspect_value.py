@@ -126,8 +126,9 @@ def _instance(value: Any, name: str, item: Any) -> str:
     if name in ("Headers", "URLSearchParams", "FormData"):
         pairs = (f"{item(key)} => {item(held)}" for key, held in value.entries())
         return f"{name} " + _bracketed("{", pairs, "}")
-    shown = _SHOWN.get(name, ())
-    fields = (f"{member}: {item(getattr(value, member))}" for member in shown)
+    shown = _SHOWN.get(name)
+    own = own_items(value) if shown is None else ((key, getattr(value, key)) for key in shown)
+    fields = (f"{_key(key)}: {item(held)}" for key, held in own)
     return f"{name} " + _bracketed("{", fields, "}")
 
 

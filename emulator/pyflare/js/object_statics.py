@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from . import value as model
-from .calling import adapt
+from .calling import adapt, by_keywords_too
 
 __all__ = ["ObjectStatics"]
 
@@ -232,3 +232,4 @@ def _type_error(message: str) -> Exception:
 
 # Its class is no `JsClass`, which would do this.
 adapt(ObjectStatics, vars(ObjectStatics))
+by_keywords_too(ObjectStatics)

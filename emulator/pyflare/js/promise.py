@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from . import semantics
 from .callbacks import FAILURES
+from .calling import by_keywords_too
 from .error import AggregateError, Error, JsException, TypeError_
 from .value import JsInstance, JsObject, jsnull
 
@@ -36,6 +37,7 @@ __all__ = [
 T = TypeVar("T")
 
 
+@by_keywords_too
 class JsPromise(asyncio.Future[Any]):
     """A promise in Python's hands (Pyodide's ``PyodideFuture``). Can be awaited any number of times."""
 

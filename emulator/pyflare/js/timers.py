@@ -50,10 +50,11 @@ _LONGEST: Final = 2**31 - 1
 class Timers:
     """The timers of one event (or of one object)."""
 
-    __slots__ = ("_handles", "_numbers")
+    __slots__ = ("_closing", "_handles", "_numbers")
 
     def __init__(self) -> None:
         self._handles: dict[int, Handle] = {}
+        self._closing: dict[int, Callable[[], None]] = {}
         self._numbers = count(1)
 
     def __len__(self) -> int:
@@ -80,17 +81,27 @@ class Timers:
         self._handles[number] = later(loop, period, fire)
         return number
 
+    def until_over(self, close: Callable[[], None]) -> int:
+        """Something lasts until it is cancelled like a timer, by this number, or closed with the event."""
+        number = self.start(lambda: None, _LONGEST)
+        self._closing[number] = close
+        return number
+
     def cancel(self, number: int) -> None:
         """Stop one timer; an unknown number is nothing."""
         handle = self._handles.pop(number, None)
         if handle is not None:
             handle.cancel()
+            self._closing.pop(number, None)
 
     def cancel_all(self) -> None:
         """The event is over: nothing fires any more."""
         for handle in self._handles.values():
             handle.cancel()
         self._handles.clear()
+        while self._closing:
+            _, close = self._closing.popitem()
+            close()
 
 
 #: The timers of the running event, None outside any.

@@ -21,7 +21,7 @@ import keyword
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Final, TypeAlias
 
-from .calling import adapt
+from .calling import adapt, by_keywords_too
 from .object_statics import ObjectStatics
 
 __all__ = [
@@ -40,6 +40,7 @@ __all__ = [
     "jsnull",
     "object_tag",
     "own_items",
+    "own_properties",
     "property_key",
     "type_of",
     "with_indices_first",
@@ -166,6 +167,7 @@ class JsClass(type, JsProxy):
         # Classes of other packages write JavaScript's rules for arguments out: what they serve is hot.
         if namespace.get("__module__", "").startswith(__package__):
             adapt(cls, namespace, namespace.get("_python_names", ()))
+        by_keywords_too(cls)
 
     def __new__(
         mcs,
@@ -332,6 +334,15 @@ def own_items(value: Any) -> Iterator[tuple[str, Any]]:
         ).items()
     elif isinstance(value, list | tuple | str):
         yield from ((str(index), item) for index, item in enumerate(value))
+
+
+def own_properties(*names: str) -> Callable[[Any], Iterator[tuple[str, Any]]]:
+    """What a class takes for ``_own_items`` when properties of these names are each instance's own."""
+
+    def own_items(self: Any) -> Iterator[tuple[str, Any]]:
+        return ((name, getattr(self, name)) for name in names)
+
+    return own_items
 
 
 def is_index(key: str) -> bool:

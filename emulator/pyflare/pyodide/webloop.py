@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from ..js.calling import by_keywords_too
 from ..js.promise import JsPromise
 
 __all__ = ["PyodideFuture", "PyodideTask", "WebLoop"]
@@ -16,6 +17,7 @@ __all__ = ["PyodideFuture", "PyodideTask", "WebLoop"]
 PyodideFuture = JsPromise
 
 
+@by_keywords_too
 class PyodideTask(asyncio.Task[Any]):
     """A task with a promise's methods."""
 

@@ -16,7 +16,7 @@ from pyflare.js.array import JsArray
 from pyflare.js.date import Date
 from pyflare.js.options import options_or_keywords
 from pyflare.js.queue_bodies import decode
-from pyflare.js.value import JsInstance, JsObject
+from pyflare.js.value import JsInstance, JsObject, own_properties
 
 __all__ = ["Delivered", "Marks", "MessageBatch", "QueueMessage"]
 
@@ -158,6 +158,7 @@ def _delay(parameter: Parameter, options: Any, named: dict[str, Any]) -> int | N
 class QueueMessage(JsInstance, js_name="QueueMessage"):
     """One message. Its body is decoded when it is first asked for."""
 
+    _own_items = own_properties("id", "timestamp", "body", "attempts")
     _UNREAD: Final = object()
 
     def __init__(self, message: Delivered, marks: Marks) -> None:
@@ -196,6 +197,8 @@ class QueueMessage(JsInstance, js_name="QueueMessage"):
 
 class MessageBatch(JsInstance, js_name="QueueController"):
     """The messages of one delivery. ``metadata`` is called for the first time somebody wants to see it."""
+
+    _own_items = own_properties("messages", "queue", "metadata")
 
     def __init__(
         self,

@@ -40,7 +40,7 @@ def _row(binding: Binding) -> tuple[str, str, str]:
     cell = f"env.{name} ({label})" if label else f"env.{name}"
     if kind.value in _HIDDEN_KINDS:
         return cell, "Environment Variable", "local"
-    return cell, kind.friendly, "local" if kind.support.startswith("local") else "not supported"
+    return cell, kind.friendly, "local" if kind.is_emulated else "not supported"
 
 
 def _printable(text: str) -> str:

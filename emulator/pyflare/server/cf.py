@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["cf_properties"]
+__all__ = ["FIXED", "cf_properties"]
 
-_FIXED: Final[dict[str, Any]] = {
+FIXED: Final[dict[str, Any]] = {
     "asn": 395747,
     "asOrganization": "",
     "colo": "DFW",
@@ -65,7 +65,7 @@ _FIXED: Final[dict[str, Any]] = {
 def cf_properties(accept_encoding: str, http_version: str) -> Any:
     """A fresh ``request.cf`` object for a request with this ``Accept-Encoding`` and HTTP version (``1.1``, ``2``)."""
     own = {"clientAcceptEncoding": accept_encoding, "httpProtocol": f"HTTP/{http_version}"}
-    return _adopt({**_FIXED, **own})
+    return _adopt({**FIXED, **own})
 
 
 def _adopt(value: Any) -> Any:

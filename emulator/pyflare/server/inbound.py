@@ -7,11 +7,14 @@ https://url.spec.whatwg.org/ for the form of the URL.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from os import urandom
+from typing import Any, Final
 from urllib.parse import quote
 
+from .cf import FIXED
 from .contracts import HeaderPairs, Scope
 from .routes import Route, host_name
 
@@ -47,17 +50,18 @@ class Upstream:
             return self
         for name, value in scope["headers"]:
             if name == b"host":
-                return self._instead_of(value, embedded)
+                return _instead_of(self, value, embedded)
         return self
 
-    @lru_cache(maxsize=512)
-    def _instead_of(self, host: bytes, embedded: bool) -> Upstream | None:
-        name = host_name(host.decode("latin-1"))
-        if embedded and name not in _LOCAL and not name.endswith(".localhost"):
-            return None
-        if any(route.host and route.matches_host(name) for route in self.routes):
-            return Upstream(name, self.protocol)
-        return self
+
+@lru_cache(maxsize=512)
+def _instead_of(upstream: Upstream, host: bytes, embedded: bool) -> Upstream | None:
+    name = host_name(host.decode("latin-1"))
+    if embedded and name not in _LOCAL and not name.endswith(".localhost"):
+        return None
+    if any(route.host and route.matches_host(name) for route in upstream.routes):
+        return Upstream(name, upstream.protocol)
+    return upstream
 
 
 class Inbound:
@@ -88,13 +92,30 @@ class Inbound:
 # Cloudflare offers these two to every worker, whatever the client said; the client's own value is in `request.cf`.
 _ACCEPT_ENCODING: Final = (b"accept-encoding", b"br, gzip")
 
-_HOST, _ACCEPT, _LENGTH, _CHUNKED, _DROPPED = range(1, 6)
+# The headers of Cloudflare's that say where a request comes from. Other than in production a client may set them (but
+# for the address), so that a Worker can be tried with another country, say.
+_SCHEMES: Final = {
+    scheme: (
+        (b"x-forwarded-proto", scheme.encode()),
+        (b"cf-visitor", b'{"scheme":"%s"}' % scheme.encode()),
+    )
+    for scheme in ("http", "https")
+}
+_COUNTRY: Final = (b"cf-ipcountry", FIXED["country"].encode())
+_COLO: Final = b"-" + FIXED["colo"].encode()
+
+_HOST, _ACCEPT, _LENGTH, _CHUNKED, _DROPPED, _FORWARDED, _OURS = range(1, 8)
 _SPECIAL: Final = {
     b"host": _HOST,
     b"accept-encoding": _ACCEPT,
     b"content-length": _LENGTH,
     b"transfer-encoding": _CHUNKED,
     b"cf-connecting-ip": _DROPPED,
+    b"x-forwarded-for": _FORWARDED,
+    b"x-forwarded-proto": _OURS,
+    b"cf-visitor": _OURS,
+    b"cf-ipcountry": _OURS,
+    b"cf-ray": _OURS,
 }
 
 # Bytes that a URL's path and query keep as they are. A path with dot segments takes the slow way as well.
@@ -109,8 +130,10 @@ _HOST_FORM: Final = re.compile(
 
 
 def read_scope(scope: Scope, upstream: Upstream | None) -> Inbound:
-    """Read the scope of one HTTP request. Raises :class:`BadRequest` for a host that is none."""
-    host = accept = b""
+    """Read the scope of one HTTP request. Raises :class:`BadRequest` for a host that is none and for two."""
+    host = accept = forwarded = b""
+    given: list[bytes] | None = None
+    has_host = False
     length: int | None = -1
     headers: HeaderPairs = []
     keep = headers.append
@@ -127,9 +150,17 @@ def read_scope(scope: Scope, upstream: Upstream | None) -> Inbound:
         if special == _ACCEPT:
             accept = pair[1]
             continue
+        if special == _FORWARDED:
+            forwarded += pair[1] + b", "
+            continue
         keep(pair)
+        if special == _OURS:
+            given = [name] if given is None else [*given, name]
+            continue
         if special == _HOST:
-            host = pair[1]
+            if has_host:
+                raise BadRequest("The request has more than one Host header.")
+            host, has_host = pair[1], True
         elif special == _CHUNKED:
             length = None
         elif length == -1:
@@ -137,15 +168,35 @@ def read_scope(scope: Scope, upstream: Upstream | None) -> Inbound:
     if scope.get("root_path"):
         headers[:] = _with_prefix(headers, scope["root_path"])
     client = scope.get("client")
-    keep((b"cf-connecting-ip", client[0].encode("latin-1") if client else b"127.0.0.1"))
-    keep(_ACCEPT_ENCODING)
+    address = client[0].encode("latin-1") if client else b"127.0.0.1"
     if upstream is None:
-        origin = _origin(scope.get("scheme", "http"), host or _server(scope))
+        scheme = scope.get("scheme", "http")
+        origin = _origin(scheme, host or _server(scope))
     else:
+        scheme = upstream.protocol
         headers = _mapped_inward(headers, host, upstream.host.encode("latin-1"))
-        origin = _origin(upstream.protocol, upstream.host.encode("latin-1"))
+        origin = _origin(scheme, upstream.host.encode("latin-1"))
+    protocol, visitor = _SCHEMES.get(scheme, _SCHEMES["http"])
+    added = (
+        _ACCEPT_ENCODING,
+        (b"cf-connecting-ip", address),
+        (b"x-forwarded-for", forwarded + address),
+        protocol,
+        visitor,
+        _COUNTRY if "pyflare.cf" not in scope else _country(scope["pyflare.cf"]),
+        (b"cf-ray", urandom(8).hex().encode() + _COLO),
+    )
+    if given is None:
+        headers += added
+    else:
+        headers += [pair for pair in added if pair[0] not in given]
     path, query = _target(scope)
     return Inbound(origin, path, query, host, headers, length, accept)
+
+
+def _country(cf: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    country = cf.get("country")
+    return (b"cf-ipcountry", country.encode() if isinstance(country, str) else b"XX")
 
 
 def inbound_path(scope: Scope) -> str:
@@ -210,7 +261,8 @@ def _target(scope: Scope) -> tuple[str, str]:
         if raw.startswith(mount):
             raw = raw[len(mount) :] or b"/"
     query: bytes = scope["query_string"]
-    if raw.translate(None, _PATH_PLAIN) or query.translate(None, _QUERY_PLAIN):
+    # `OPTIONS *` has no path.
+    if raw[:1] != b"/" or raw.translate(None, _PATH_PLAIN) or query.translate(None, _QUERY_PLAIN):
         return _normalised(raw, query)
     if (b"/." in raw or b"/%" in raw) and _DOT_SEGMENT.search(raw):
         return _normalised(raw, query)

@@ -176,3 +176,36 @@ def test_the_log_is_told_what_counts_and_what_does_not(make: Any) -> None:
         "▶︎ No headers specified\n"
         "    at _headers:3 | /b"
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/a\n  X-A: 1\n/b\n  X-B: 1\n/a\n  X-C: 1",
+        "/sp ace/*\n  X-A: 1\n/sp%20ace/*\n  X-C: 1",
+        "/a\n  X-A: 1\n/a\n  X-B: 1\n/a\n  X-C: 1",
+    ],
+)
+def test_of_an_address_that_stands_twice_the_last_block_counts(text: str) -> None:
+    path = "/sp%20ace/x" if "ace" in text else "/a"
+
+    assert added(text, path) == {"x-c": "1"}
+    (first, *_) = parse_headers(text).complaints
+    assert first.problem == "This address stands again further down, and only its last block counts"
+    assert first.number == 1
+
+
+def test_a_block_without_headers_takes_no_other_s_place() -> None:
+    assert added("/a\n  X-A: 1\n/a\n") == {"x-a": "1"}
+
+
+def test_a_block_keeps_the_place_of_the_first_one_of_its_address() -> None:
+    assert added("/a\n  X-A: 1\n/*\n  X-A: 2\n/a\n  X-A: 3") == {"x-a": "3, 2"}
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "Transfer-Encoding", "Connection"])
+def test_headers_of_the_connection_do_not_count(name: str) -> None:
+    rules = parse_headers(f"/*\n  {name}: 3\n  X-A: 1")
+    assert rules.apply("site.test", "/a", []) == [("x-a", "1")]
+    (complaint,) = rules.complaints
+    assert complaint.problem.endswith("is a header of the connection, which the server sets")

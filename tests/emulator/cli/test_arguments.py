@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyflare.cli import main
+from pyflare.cli import command_line, main
 from pyflare.cli.dev import configure
 
 
@@ -28,6 +28,57 @@ def test_variables_are_split_at_the_first_colon() -> None:
 def test_compatibility_flags_have_two_spellings() -> None:
     given = parse("--compatibility-flag", "a", "--compatibility-flags", "b", "c")
     assert given.compatibility_flag == ["a", "b", "c"]
+
+
+def as_wrangler(*words: str) -> argparse.Namespace:
+    """What `pyflare dev` is told, as its command line is read."""
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    configure(parser)
+    return command_line.parse(parser, words)
+
+
+FLAGS = [
+    "show-interactive-dev-session", "latest", "enable-containers", "live-reload", "local", "types",
+    "minify", "bundle", "tunnel", "install-skills", "node-compat",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", [*FLAGS, "x-provision", "experimental-auto-create"])
+def test_flags_of_wrangler_have_all_its_forms(flag: str) -> None:
+    for words in ([f"--{flag}"], [f"--no-{flag}"], [f"--{flag}=true"], [f"--{flag}", "true"]):
+        given = as_wrangler(*words, "src/entry.py")
+        assert given.ignored == [words[0].removesuffix("=true")]
+        assert given.script == Path("src/entry.py")
+    for words in ([f"--{flag}=false"], [f"--{flag}", "false"]):
+        given = as_wrangler(*words, "src/entry.py")
+        assert given.ignored == []
+        assert given.script == Path("src/entry.py")
+
+
+@pytest.mark.parametrize("flag", ["remote", "test-scheduled"])
+def test_flags_with_an_effect_have_all_forms_too(flag: str) -> None:
+    name = flag.replace("-", "_")
+    for words in ([f"--{flag}"], [f"--{flag}=true"], [f"--{flag}", "true"]):
+        assert getattr(as_wrangler(*words), name) is True
+    for words in ([], [f"--no-{flag}"], [f"--{flag}=false"], [f"--{flag}", "false"]):
+        assert getattr(as_wrangler(*words), name) is False
+
+
+def test_lists_take_what_stands_behind_them_up_to_the_entry_point() -> None:
+    given = as_wrangler(
+        "--var", "A:1", "B:x.py", "src/entry.py", "--var=C:3", "D:4",
+        "--routes", "a.com/*", "b.com", "--route", "c.com", "--alias", "x:y", "z:w",
+    )  # fmt: skip
+    assert given.var == [("A", "1"), ("B", "x.py"), ("C", "3"), ("D", "4")]
+    assert given.routes == ["a.com/*", "b.com", "c.com"]
+    assert given.script == Path("src/entry.py")
+    assert given.ignored == ["--alias", "--alias"]
+
+
+def test_values_of_options_without_effect_are_passed_over() -> None:
+    given = as_wrangler("--site", "public", "--tunnel-name", "t", "--site-include", "a", "b")
+    assert given.script is None
+    assert given.ignored == ["--site", "--tunnel-name", "--site-include", "--site-include"]
 
 
 def test_flags_of_wrangler_without_effect_are_accepted_and_remembered() -> None:
@@ -60,6 +111,8 @@ def test_log_level_in_the_environment_that_is_unknown_is_ignored(
         (["--local-protocol", "https"], "invalid choice: 'https'"),
         (["--unknown-flag"], "unrecognized arguments: --unknown-flag"),
         (["--por", "1"], "unrecognized arguments: --por"),
+        (["--host", "https://a.com/x"], "'https://a.com/x' is not a host name, with or without"),
+        (["--local-upstream", "*.a.com"], "'*.a.com' is not a host name, with or without a port"),
     ],
 )
 def test_bad_usage_exits_with_2_and_says_why(
@@ -68,7 +121,9 @@ def test_bad_usage_exits_with_2_and_says_why(
     with pytest.raises(SystemExit) as stopped:
         main(["dev", *words])
     assert stopped.value.code == 2
-    assert message in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert message in told
+    assert "usage: pyflare dev [-h]" in told
 
 
 @pytest.mark.parametrize(

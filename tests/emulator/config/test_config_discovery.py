@@ -134,6 +134,18 @@ class TestRedirect:
         assert loaded.project == project.root
         assert loaded.worker.secrets == {"A": "1"}
         assert redirect in loaded.files
+        assert [each.message for each in loaded.diagnostics] == [
+            'Using the redirected configuration "dist/wrangler.json", as a build tool asks for.\n'
+            ' - Deploy configuration file: ".wrangler/deploy/config.json"\n'
+            ' - Configuration of the user: "wrangler.jsonc"'
+        ]
+
+    def test_the_generated_file_alone(self, project):
+        project.write("dist/entry.py", "")
+        project.write("dist/wrangler.json", json_config("built", "entry.py"))
+        self.redirect(project)
+        (warning,) = project.load().diagnostics
+        assert warning.message.endswith(" - Configuration of the user: none")
 
     def test_a_generated_file_has_no_environments(self, project):
         project.config()

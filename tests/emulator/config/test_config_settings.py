@@ -185,6 +185,68 @@ def test_the_dev_block(project):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("host", ["example.com", "example.com:8080", "[::1]:80", "my_host"])
+def test_a_host_of_the_dev_block(project, host):
+    assert project.worker(dev={"host": host}).dev.host == host
+
+
+@pytest.mark.parametrize(
+    "host", ["https://example.com/foo", "exa mple", "*.example.com", "", "a:70000", "a/b"]
+)
+def test_a_host_of_the_dev_block_that_is_none(project, host):
+    (message,) = project.messages("error", dev={"host": host})
+    assert message == (
+        '"dev.host" must be a host name, with or without a port, such as "example.com" '
+        f'but got "{host}".'
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reasons"),
+    [
+        ("*.example.com", ["Wildcard operators (*) are not allowed in Custom Domains"]),
+        ("example.com/api", ["Paths are not allowed in Custom Domains"]),
+        (
+            "example.com/api/*",
+            [
+                "Wildcard operators (*) are not allowed in Custom Domains",
+                "Paths are not allowed in Custom Domains",
+            ],
+        ),
+    ],
+)
+def test_custom_domains_that_are_none(project, pattern, reasons):
+    routes = ["example.com/*", {"pattern": pattern, "custom_domain": True}]
+    (message,) = project.messages("error", routes=routes)
+    assert message == "\n".join(["Invalid Routes:", f"{pattern}:", *reasons])
+
+
+@pytest.mark.parametrize("first", [False, ["/api/*"]])
+def test_routes_at_whose_paths_the_assets_have_to_lie(project, first):
+    project.write("public/index.html", "")
+    assets = {"directory": "public", "binding": "A", "run_worker_first": first}
+    routes = ["example.com/blog/*", "https://example.com/x", "example.com/*"]
+    (message,) = project.messages("warning", assets=assets, routes=routes)
+    assert message == (
+        "The following routes will attempt to serve Assets on a configured path:\n"
+        "  • example.com/blog/* (Will match assets: public/blog/*)\n"
+        "  • https://example.com/x (Will match assets: public/x)\n\n"
+        "Requests not matching an asset will be forwarded to the Worker's code."
+    )
+
+
+def test_routes_with_paths_are_fine_where_the_worker_comes_first(project):
+    project.write("public/index.html", "")
+    assets = {"directory": "public", "binding": "A", "run_worker_first": True}
+    assert project.messages("warning", assets=assets, routes=["example.com/blog/*"]) == []
+
+
+def test_routes_of_the_command_line_replace_those_of_the_configuration(project):
+    project.config(routes=["a.com/*", "b.com/*"])
+    worker = project.load(overrides=Overrides(routes=("c.com/x/*",))).worker
+    assert [route.pattern for route in worker.routes] == ["c.com/x/*"]
+
+
 def test_the_command_line_wins_over_the_configuration(project):
     project.config(env={"e": {}})
     overrides = Overrides(
@@ -228,6 +290,15 @@ def test_an_entry_point_that_no_disk_could_hold(project, main):
         ({"access": {"dev": {}}}, '"access.dev.aud" is a required field.'),
         ({"access": {"dev": {"aud": "a", "identity": 1}}}, 'Expected "access.dev.identity" to be of type object but got 1.'),
         ({"observability": {"logs": {"enabled": 1}}}, 'Expected "observability.logs.enabled" to be of type boolean but got 1.'),
+        ({"observability": {"enabled": True, "head_sampling_rate": 2}}, '"observability.head_sampling_rate" must be a value between 0 and 1.'),
+        ({"observability": {"logs": {"enabled": True, "head_sampling_rate": -1}}}, '"observability.logs.head_sampling_rate" must be a value between 0 and 1.'),
+        ({"observability": {"traces": {"enabled": True, "destinations": 1}}}, 'Expected "traces.destinations" to be an array of strings but got 1'),
+        ({"observability": {"logs": {"enabled": True, "persist": 1}}}, 'Expected "observability.logs.persist" to be of type boolean but got 1.'),
+        ({"placement": {"mode": "off", "hint": "wnam"}}, '"placement.hint" can only be set when "placement.mode" is "smart"'),
+        ({"containers": [{"class_name": "A"}]}, '"containers.image" field must be defined for each container app. This should be the path to your Dockerfile or an image URI pointing to the Cloudflare registry.'),
+        ({"cloudchamber": {"vcpu": "x"}}, '"cloudchamber" bindings should, optionally, have a number "vcpu" field but got {"vcpu":"x"}.'),
+        ({"cloudchamber": {"image": 1}}, '"cloudchamber" bindings should, optionally, have a string "image" field but got {"image":1}.'),
+        ({"site": {"bucket": "b", "entry-point": "x"}}, "Don't define both the `main` and `site.entry-point` fields in your configuration.\nThey serve the same purpose: to point to the entry-point of your worker.\nDelete the deprecated `site.entry-point` field from your config."),
         ({"containers": [1]}, '"containers[0]" should be an object but got 1.'),
         ({"containers": [{"class_name": 1}]}, 'Expected "containers.class_name" to be of type string but got 1.'),
         ({"connect": {}}, 'The field "connect" should be an array but got {}.'),
@@ -257,12 +328,25 @@ def test_settings_that_cannot_be(project, settings, message):
     assert message in project.messages("error", **settings)
 
 
+@pytest.mark.parametrize(
+    ("block", "name"),
+    [
+        ({"enabled": True, "bogus": 1}, "bogus"),
+        ({"logs": {"enabled": True, "bogus": 1}}, "bogus"),
+        ({"traces": {"enabled": True, "invocation_logs": True}}, "invocation_logs"),
+    ],
+)
+def test_unknown_fields_of_observability(project, block, name):
+    (message,) = project.messages("warning", observability=block)
+    assert message == f'Unexpected fields found in observability field: "{name}"'
+
+
 def test_settings_for_deployment_that_are_right(project):
     settings = {
         "placement": {"mode": "targeted", "region": "x"},
         "observability": {"traces": {"enabled": True, "head_sampling_rate": 0.5}},
         "cache": {"enabled": True, "cross_version_cache": False},
-        "access": {"dev": {"aud": "a", "identity": {"email": "x"}}},
+        "access": {},
         "account_id": "1",
         "compliance_region": "public",
         "tsconfig": "t.json",
@@ -273,6 +357,13 @@ def test_settings_for_deployment_that_are_right(project):
     }
     assert project.messages("warning", **settings) == []
     assert project.load().worker.deploy_only["placement"] == settings["placement"]
+
+
+def test_a_simulated_access_application_is_told_to_have_no_effect(project):
+    settings = {"access": {"dev": {"aud": "a", "identity": {"email": "x"}}}}
+    assert project.messages("warning", **settings) == [
+        '"access.dev" has no effect: ctx.access is None, as without Access.'
+    ]
 
 
 def test_an_empty_route_is_ignored_with_a_remark(project):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pyflare.js import globals as js_globals
 from pyflare.js.array import JsArray
 from pyflare.js.buffer import Uint8Array
 from pyflare.js.collections import JsMap, JsSet
@@ -17,6 +18,7 @@ from pyflare.js.function import Function
 from pyflare.js.promise import resolved
 from pyflare.js.regexp import RegExp
 from pyflare.js.value import JsObject, JsProxy, jsnull, object_tag, type_of
+from pyflare.pyodide.webloop import PyodideTask
 
 VALUES = [
     (lambda: JsObject.new(), "Object", "[object Object]"),
@@ -135,6 +137,38 @@ def test_object_prototype_to_string_gives_the_tag(value: Any, tag: str) -> None:
 )  # fmt: skip
 def test_typeof(value: Any, kind: str) -> None:
     assert type_of(value) == kind
+
+
+KEYWORDS = [
+    ("console", "assert"),
+    ("Array", "from"),
+    ("Uint8Array", "from"),
+    ("ReadableStream", "from"),
+    ("EventSource", "from"),
+    ("Symbol", "for"),
+    ("Object", "is"),
+    ("Array.new()", "with"),
+    ("Uint8Array.new(1)", "with"),
+    ('RegExp.new("a", "g")', "global"),
+    ("Promise.resolve(1)", "finally"),
+]
+
+
+@pytest.mark.parametrize(("expression", "name"), KEYWORDS)
+def test_a_property_with_a_keyword_for_a_name_has_both_spellings(
+    expression: str, name: str
+) -> None:
+    async def found() -> tuple[Any, Any]:
+        start, _, rest = expression.partition(".")
+        value = eval(f"start.{rest}".rstrip("."), {"start": js_globals.resolve(start)})
+        return getattr(value, name), getattr(value, f"{name}_")
+
+    plain, spelled = asyncio.run(found())
+    assert plain == spelled
+
+
+def test_a_task_has_both_spellings_too() -> None:
+    assert getattr(PyodideTask, "finally") is PyodideTask.finally_
 
 
 def test_a_class_is_a_function() -> None:

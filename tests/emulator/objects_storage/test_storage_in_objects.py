@@ -166,3 +166,45 @@ async def work(self, storage):
 """
     config = _worker(tmp_path, work, migrations=[{"tag": "v1", "new_classes": ["Thing"]}])
     assert _answers(run, config) == ["(1, 'Error: This Durable Object is ')"]
+
+
+@pytest.mark.parametrize("writes", [1, 8])
+@pytest.mark.parametrize("damage", [b"", b"no database " * 1000])
+def test_a_damaged_file_is_named_in_one_line_and_nothing_of_the_runtime(
+    run: Runner, tmp_path: Path, writes: int, damage: bytes
+) -> None:
+    work = """
+async def work(self, storage):
+    await storage.put("n", (await storage.get("n") or 0) + 1)
+    return await storage.get("n")
+"""
+    config = _worker(tmp_path / "w", work)
+    state = tmp_path / "state"
+
+    def answers() -> list[str]:
+        async def program(flare: Pyflare) -> list[str]:
+            found = []
+            for _ in range(writes):
+                try:
+                    found.append((await flare.fetch("http://x/")).text)
+                except Exception as error:
+                    found.append(str(error))
+            return found
+
+        return run(program, config, persist_to=state)
+
+    assert answers()[-1] == str(writes)
+    files = [path for path in state.rglob("*.sqlite*") if path.is_file() and "do" in path.parts]
+    newest = [path for path in files if not path.name.startswith("young")] or files
+    for path in newest:
+        if path.suffix == ".sqlite":
+            path.write_bytes(damage)
+        else:
+            path.unlink()
+    for text in answers():
+        if text.isdigit():
+            assert damage == b""
+            assert writes == 1
+        else:
+            assert ".sqlite: this " in text
+            assert "Traceback" not in text

@@ -37,6 +37,21 @@ def test_table_lists_bindings_in_columns_variables_last(tmp_path: Path) -> None:
     ]
 
 
+def test_the_mode_says_what_works_here(tmp_path: Path) -> None:
+    config = worker(
+        tmp_path,
+        ai={"binding": "A"},
+        browser={"binding": "B"},
+        dispatch_namespaces=[{"binding": "D", "namespace": "n"}],
+        pipelines=[{"binding": "P", "stream": "s"}],
+        logfwdr={"bindings": [{"name": "L", "destination": "d"}]},
+        ratelimits=[{"name": "R", "namespace_id": "1", "simple": {"limit": 1, "period": 10}}],
+    )
+    rows = bindings_table(config, named=False).splitlines()[2:]
+    modes = {row[4]: row.rpartition("  ")[2] for row in rows}
+    assert modes == {**dict.fromkeys("ABPL", "not supported"), **dict.fromkeys("DR", "local")}
+
+
 def test_several_workers_are_named(tmp_path: Path) -> None:
     table = bindings_table(worker(tmp_path, vars={"A": "1"}), named=True)
     assert table.startswith("api has access to the following bindings:\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -25,8 +26,10 @@ def scope(**changes: Any) -> dict[str, Any]:
     return base | changes
 
 
-def headers(*pairs: tuple[bytes, bytes], client: Any = ("10.1.2.3", 4)) -> dict[bytes, bytes]:
-    given = scope(headers=[(b"host", b"localhost"), *pairs], client=client)
+def headers(
+    *pairs: tuple[bytes, bytes], client: Any = ("10.1.2.3", 4), **changes: Any
+) -> dict[bytes, bytes]:
+    given = scope(headers=[(b"host", b"localhost"), *pairs], client=client, **changes)
     return dict(read_scope(given, None).headers)
 
 
@@ -47,12 +50,21 @@ def headers(*pairs: tuple[bytes, bytes], client: Any = ("10.1.2.3", 4)) -> dict[
         (b"/caf\xc3\xa9", b"", "http://localhost:8787/caf%C3%A9"),
         (b"//evil.example/x", b"", "http://localhost:8787//evil.example/x"),
         (b"/@evil.example", b"", "http://localhost:8787/@evil.example"),
+        (b"*", b"", "http://localhost:8787/*"),
+        (b"", b"", "http://localhost:8787/"),
     ],
 )
 def test_url_is_the_host_and_the_normalised_target(
     raw_path: bytes, query: bytes, expected: str
 ) -> None:
     assert read_scope(scope(raw_path=raw_path, query_string=query), None).url == expected
+
+
+@pytest.mark.parametrize("second", [b"localhost:8787", b"my.test", b""])
+def test_a_second_host_is_refused(second: bytes) -> None:
+    given = scope(headers=[(b"host", b"localhost:8787"), (b"accept", b"*"), (b"host", second)])
+    with pytest.raises(BadRequest, match="more than one Host header"):
+        read_scope(given, None)
 
 
 @pytest.mark.parametrize(
@@ -146,20 +158,48 @@ def test_internal_headers_from_outside_are_removed(name: bytes) -> None:
     assert name not in headers((name, b"x"))
 
 
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_headers_of_the_network_are_added(scheme: str) -> None:
+    seen = headers(scheme=scheme)
+    assert seen[b"x-forwarded-for"] == b"10.1.2.3"
+    assert seen[b"x-forwarded-proto"] == scheme.encode()
+    assert seen[b"cf-visitor"] == b'{"scheme":"%s"}' % scheme.encode()
+    assert seen[b"cf-ipcountry"] == b"US"
+    assert re.fullmatch(rb"[0-9a-f]{16}-DFW", seen[b"cf-ray"])
+
+
+def test_every_request_has_a_ray_of_its_own() -> None:
+    assert headers()[b"cf-ray"] != headers()[b"cf-ray"]
+
+
+def test_the_protocol_is_that_of_the_upstream() -> None:
+    upstream = Upstream("shop.test", "https")
+    seen = dict(read_scope(scope(), upstream).headers)
+    assert (seen[b"x-forwarded-proto"], seen[b"cf-visitor"]) == (b"https", b'{"scheme":"https"}')
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        b"cf-ray",
-        b"cf-ipcountry",
-        b"cf-visitor",
-        b"x-forwarded-for",
-        b"x-forwarded-proto",
-        b"x-real-ip",
-    ],
+    "name", [b"cf-ray", b"cf-ipcountry", b"cf-visitor", b"x-forwarded-proto", b"x-real-ip"]
 )
-def test_headers_of_the_network_are_absent_unless_sent(name: bytes) -> None:
-    assert name not in headers()
-    assert headers((name, b"v"))[name] == b"v"
+def test_headers_of_the_network_may_be_sent(name: bytes) -> None:
+    pairs = [(b"host", b"x"), (name, b"v")]
+    seen = read_scope(scope(headers=pairs), None).headers
+    assert [value for known, value in seen if known == name] == [b"v"]
+
+
+def test_the_peer_is_added_to_the_addresses_that_were_sent() -> None:
+    pairs = [(b"x-forwarded-for", b"6.6.6.6"), (b"x-forwarded-for", b"7.7.7.7")]
+    seen = read_scope(scope(headers=pairs), None).headers
+    forwarded = [value for name, value in seen if name == b"x-forwarded-for"]
+    assert forwarded == [b"6.6.6.6, 7.7.7.7, 127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("cf", "country"), [({"country": "DE"}, b"DE"), ({}, b"XX"), ({"country": None}, b"XX")]
+)
+def test_the_country_is_that_of_the_request_s_cf(cf: dict[str, object], country: bytes) -> None:
+    given = {**scope(), "pyflare.cf": cf}
+    assert dict(read_scope(given, None).headers)[b"cf-ipcountry"] == country
 
 
 @pytest.mark.parametrize(

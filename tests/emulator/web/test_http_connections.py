@@ -135,6 +135,18 @@ def test_a_body_of_unknown_length_goes_in_chunks() -> None:
     assert b"\r\ntransfer-encoding: chunked\r\n" in server.heads[0]
 
 
+def test_the_address_of_a_client_is_not_told_to_other_servers() -> None:
+    pairs = [(b"cf-connecting-ip", b"1.2.3.4"), (b"x-own", b"1")]
+    passed_on = Request.from_http("GET", "http://here/", pairs, None, lambda: None)
+
+    async def test(server: Server) -> None:
+        assert await (await fetch(server.url, passed_on)).text() == "ok"
+
+    server = run(test)
+    assert b"\r\nx-own: 1\r\n" in server.heads[0]
+    assert b"cf-connecting-ip" not in server.heads[0]
+
+
 def test_requests_after_each_other_share_a_connection() -> None:
     async def test(server: Server) -> None:
         for _ in range(5):

@@ -155,18 +155,23 @@ def test_the_server_says_when_to_connect_again_within_limits(asked: str, waited:
     run(test, server)
 
 
-def test_it_does_not_connect_again_once_its_event_is_over() -> None:
+@pytest.mark.parametrize("after", [0, 1, 3, 50])
+def test_it_is_closed_with_its_event(after: int) -> None:
     server = Server(events("data: a\n\n"))
 
     async def test(timers: Timers) -> None:
         source = EventSource.new("https://example.com/")
+        for _ in range(after):
+            await asyncio.sleep(0)
         timers.cancel_all()
-        await turns()
-        await pass_time(20_000)
         assert source.readyState == EventSource.CLOSED
+        await turns()
+        before = len(server.requests)
+        await pass_time(20_000)
+        assert len(server.requests) == before <= 1
+        assert len(asyncio.all_tasks()) == 1
 
     run(test, server)
-    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(

@@ -139,21 +139,26 @@ def rate_limit(table: Table) -> RateLimit | None:
             f"positive integer but got {stringify(namespace_id)}.",
             "namespace_id",
         )
+    limit, period = simple_limit(table)
+    table.only("name", "namespace_id", "simple")
+    if not table.valid:
+        return None
+    return RateLimit(name, namespace_id, limit, period, table.position)
+
+
+def simple_limit(table: Table) -> tuple[float, int]:
+    """The limit and its period in seconds."""
     simple = table.value.get("simple")
-    limit, period = 0.0, 0
     if not isinstance(simple, dict):
         table.fail(
             f'"{table.field}" bindings must have a "simple" configuration object but got '
             f"{stringify(table.value)}.",
             "simple",
         )
-    else:
-        limit, period = _simple(Table(simple, f"{table.field}.simple", table.path, table.report))
-        table.valid = table.valid and period != 0
-    table.only("name", "namespace_id", "simple")
-    if not table.valid:
-        return None
-    return RateLimit(name, namespace_id, limit, period, table.position)
+        return 0.0, 0
+    limit, period = _simple(Table(simple, f"{table.field}.simple", table.path, table.report))
+    table.valid = table.valid and period != 0
+    return limit, period
 
 
 def _simple(simple: Table) -> tuple[float, int]:

@@ -1,4 +1,10 @@
-"""`unsafe` and `logfwdr`: bindings that are passed through without being understood."""
+"""`unsafe` and `logfwdr`: bindings that are passed through without being understood.
+
+One type of `unsafe` is understood: rate limits were declared there until they were generally available, and such
+Workers go on as they are.
+
+Source: https://developers.cloudflare.com/changelog/2025-09-19-ratelimit-workers-ga/
+"""
 
 from __future__ import annotations
 
@@ -7,16 +13,20 @@ from typing import Any
 from ..stringify import stringify
 from ..table import NEEDS, Table
 from .hosted import HostedBinding
+from .small import RateLimit, simple_limit
 
 
-def unsafe(table: Table) -> tuple[HostedBinding, ...]:
+def unsafe(table: Table) -> tuple[HostedBinding | RateLimit, ...]:
     """The entries of `unsafe.bindings`; `metadata` and `capnp` are checked and not used."""
-    found: list[HostedBinding] = []
+    found: list[HostedBinding | RateLimit] = []
     if "bindings" in table:
         for entry in _entries(table):
             name = entry.need_text("name", NEEDS)
             kind = entry.need_text("type", NEEDS)
-            if entry.valid:
+            if entry.valid and kind == "ratelimit":
+                limit = _rate_limit(entry, name)
+                found += [] if limit is None else [limit]
+            elif entry.valid:
                 found.append(HostedBinding(name, kind, None, entry.value, entry.position))
     for key in ("metadata", "capnp"):
         table.table(
@@ -26,6 +36,14 @@ def unsafe(table: Table) -> tuple[HostedBinding, ...]:
         )
     table.only("bindings", "metadata", "capnp")
     return tuple(found)
+
+
+def _rate_limit(entry: Table, name: str) -> RateLimit | None:
+    limit, period = simple_limit(entry)
+    namespace = entry.value.get("namespace_id", name)
+    if not entry.valid:
+        return None
+    return RateLimit(name, str(namespace), limit, period, entry.position)
 
 
 def logfwdr(table: Table) -> tuple[HostedBinding, ...]:

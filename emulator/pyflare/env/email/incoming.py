@@ -20,10 +20,10 @@ from pyflare.js.headers import Headers
 from pyflare.js.promise import JsPromise
 from pyflare.js.readable import ReadableStream
 from pyflare.js.value import JsInstance, JsObject, is_nullish
-from pyflare.js.webidl import scalar_text
 from pyflare_bindings.clock import Clock
 from pyflare_bindings.email import EmailKind, EmailOutbox
 
+from ..conversion import MISSING, TEXT, Parameter
 from .binding import check_headers, check_sender, content_of, keep, parse_or_refuse
 from .builder import compose
 from .mime import ParsedEmail
@@ -31,6 +31,8 @@ from .mime import ParsedEmail
 __all__ = ["EmailOutcome", "ForwardableEmailMessage", "is_replyable"]
 
 _MOST_REFERENCES: Final = 100
+_REASON: Final = Parameter("ForwardableEmailMessage", "setReject", 1, TEXT)
+_RECIPIENT: Final = Parameter("ForwardableEmailMessage", "forward", 1, TEXT)
 
 
 @dataclass(slots=True)
@@ -95,6 +97,7 @@ class ForwardableEmailMessage(JsInstance, js_name="ForwardableEmailMessage"):
         self._notice = notice
         self._raw: ReadableStream | None = None
         self._headers: Headers | None = None
+        self._has_replied = False
         self._outcome = EmailOutcome()
         self._outcome.note("received", clock.now())
 
@@ -127,22 +130,23 @@ class ForwardableEmailMessage(JsInstance, js_name="ForwardableEmailMessage"):
         """Bytes of the whole message."""
         return len(self._content)
 
-    def setReject(self, reason: Any = None, *_: Any) -> None:
+    def setReject(self, reason: Any = MISSING, *_: Any) -> None:
         """Refuse the message: the sender is told the reason."""
-        given = scalar_text(reason)
+        given = _REASON.read(reason)
         self._outcome.reject_reason = given
         self._outcome.note("reject", self._clock.now())
         self._notice(f'Email handler rejected message with the following reason: "{given}"')
 
-    def forward(self, recipient: Any = None, headers: Any = None, *_: Any) -> JsPromise:
+    def forward(self, recipient: Any = MISSING, headers: Any = None, *_: Any) -> JsPromise:
         """Pass the message on, with headers ``X-*`` added. A promise of ``{messageId}``."""
-        return start(self._forward(scalar_text(recipient), headers))
+        return start(self._forward(recipient, headers))
 
     def reply(self, message: Any = None, *_: Any, **fields: Any) -> JsPromise:
         """Answer the sender with an ``EmailMessage`` or the fields of one. A promise of ``{messageId}``."""
         return start(self._reply(fields if message is None else message))
 
-    async def _forward(self, recipient: str, headers: Any) -> JsObject:
+    async def _forward(self, to: Any, headers: Any) -> JsObject:
+        recipient = _RECIPIENT.read(to)
         added = [] if is_nullish(headers) else [(n, v) for n, v in Headers.new(headers)]
         for name, _ in added:
             if not name.startswith("x-"):
@@ -168,6 +172,10 @@ class ForwardableEmailMessage(JsInstance, js_name="ForwardableEmailMessage"):
         if not is_replyable(self._parsed):
             raise Error("Original email is not replyable")
         if isinstance(message, EmailMessage):
+            if message.to.casefold() != self._sender.casefold():
+                raise Error(
+                    f"The recipient of the reply, {message.to}, must be the sender of the email, {self._sender}."
+                )
             sender = message.from_
             raw = self._checked_reply(await content_of(message), sender)
         else:
@@ -181,6 +189,10 @@ class ForwardableEmailMessage(JsInstance, js_name="ForwardableEmailMessage"):
                 },
             )
             sender, raw = composed.sender, composed.raw
+        # Production's rules; its texts are not documented.
+        if self._has_replied:
+            raise Error("The email can only be replied to once in the same event.")
+        self._has_replied = True
         message_id = await self._store("replied", raw, self._sender, sender)
         self._outcome.replies.append(
             {
@@ -225,9 +237,6 @@ class ForwardableEmailMessage(JsInstance, js_name="ForwardableEmailMessage"):
         if kind == "replied":
             self._notice(f"Email handler replied to sender with the following message:\n  {path}")
         return message_id
-
-
-setattr(ForwardableEmailMessage, "from", ForwardableEmailMessage.__dict__["from_"])
 
 
 def is_replyable(email: ParsedEmail) -> bool:

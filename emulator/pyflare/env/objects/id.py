@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pyflare.js.error import TypeError_
-from pyflare.js.value import JsInstance
+from pyflare.js.value import JsInstance, own_properties
 from pyflare_bindings.objects.ids import ObjectId
 
 __all__ = ["DurableObjectId"]
@@ -17,6 +17,7 @@ __all__ = ["DurableObjectId"]
 class DurableObjectId(JsInstance, js_name="DurableObjectId"):
     """An id; ``name`` is there when it was made from one."""
 
+    _own_items = own_properties("name", "jurisdiction")
     jurisdiction: Any = None
 
     def __init__(self, id: ObjectId, name: str | None) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 from pyflare.js.error import Error
 from pyflare_bindings.objects.storage import ObjectStorage
 
+from .owner_errors import OWNER_ERRORS, owner_failure
+
 if TYPE_CHECKING:
     from .transaction import DurableObjectTransaction
 
@@ -82,10 +84,14 @@ class StorageSession:
 
     @classmethod
     def of(cls, life: StorageLife) -> StorageSession:
-        """The session of a life, by the flags of the running worker."""
+        """The session of a life, by the flags of the running worker. Raises: Error when its file cannot be opened."""
+        try:
+            storage = life.storage
+        except OWNER_ERRORS as error:
+            raise owner_failure(error) from error
         return cls(
             life,
-            life.storage,
+            storage,
             limited=not life.namespace.uses_sql,
             enhanced_errors=_flag("enhanced_error_serialization"),
             alarm_survives=not _flag("delete_all_deletes_alarm"),

@@ -134,9 +134,7 @@ class EventTrace:
             message = stack = traceback_text(error)
         if self._takes(message):
             self._exceptions.append(
-                TraceException._make(
-                    timestamp=self._now(), message=message, name=name, stack=stack
-                )
+                TraceException._make(timestamp=self._now(), message=message, name=name, stack=stack)
             )
 
     def discard(self) -> None:
@@ -157,9 +155,7 @@ class EventTrace:
         """Note what was written to the console, as values and as the text that they became."""
         if self._takes(text):
             message = JsArray.adopt([_shown(each) for each in args])
-            self._logs.append(
-                TraceLog._make(timestamp=self._now(), level=level, message=message)
-            )
+            self._logs.append(TraceLog._make(timestamp=self._now(), level=level, message=message))
 
     def _takes(self, text: str) -> bool:
         if self._left >= 0:

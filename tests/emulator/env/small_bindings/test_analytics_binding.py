@@ -17,6 +17,13 @@ CONFIG: dict[str, Any] = {
 }
 
 
+def _wrong(field: str) -> str:
+    return (
+        f"Incorrect type for the '{field}' field on 'AnalyticsEngineEvent': the provided value is "
+        "not of type 'Array'."
+    )
+
+
 @pytest.mark.parametrize("style", ["dict", "keywords"])
 def test_what_a_worker_writes_a_test_reads(bench: Bench, style: str) -> None:
     point = {"indexes": ["i"], "blobs": ["a", None, b"b"], "doubles": [1, 2.5, True]}
@@ -73,8 +80,10 @@ def test_a_point_without_fields_is_written(bench: Bench, point: Any) -> None:
         ({"indexes": ["a", "b"]}, "writeDataPoint(): Maximum of 1 indexes supported."),
         ({"blobs": ["x" * 16_001]}, "writeDataPoint(): Cumulative size of blobs exceeds 16000"),
         ({"doubles": [0] * 21}, "writeDataPoint(): Maximum of 20 doubles supported."),
-        ({"blobs": "text"}, "the field 'blobs' of parameter 1 is not of type 'Array'."),
-        ({"doubles": 5}, "the field 'doubles' of parameter 1 is not of type 'Array'."),
+        ({"blobs": "text"}, _wrong("blobs")),
+        ({"doubles": 5}, _wrong("doubles")),
+        ({"indexes": {"i"}}, _wrong("indexes")),
+        (5, "Failed to execute 'writeDataPoint' on 'AnalyticsEngine': parameter 1 is not of type"),
     ],
 )
 def test_a_wrong_point_is_a_type_error(bench: Bench, point: Any, text: str) -> None:

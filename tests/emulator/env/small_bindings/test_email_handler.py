@@ -94,6 +94,15 @@ show(result.messageId)
     ]
 
 
+def test_a_forward_needs_a_recipient(bench: Bench) -> None:
+    outcome, _, _ = delivered(bench, "await message.forward()")
+    assert str(outcome.error) == (
+        "TypeError: Failed to execute 'forward' on 'ForwardableEmailMessage': "
+        "parameter 1 is not of type 'string'."
+    )
+    assert outcome.forwards == []
+
+
 def test_only_x_headers_can_be_added_to_a_forward(bench: Bench) -> None:
     body = "await message.forward('f@z.test', Headers.new({'Subject': 'x'}))"
     outcome, kept, _ = delivered(bench, body)
@@ -142,6 +151,34 @@ def test_a_reply_that_production_refuses(bench: Bench, raw: str, text: str) -> N
     outcome, kept, _ = delivered(bench, reply(raw + "\\r\\nbody"))
     assert (outcome.outcome, kept) == ("exception", [])
     assert text in str(outcome.error)
+
+
+def test_a_reply_goes_to_nobody_but_the_sender(bench: Bench) -> None:
+    body = reply(REPLY + "\\r\\nThanks").replace("message.from_", "'q@x.test'")
+    outcome, kept, _ = delivered(bench, body)
+    assert (outcome.outcome, kept) == ("exception", [])
+    assert "must be the sender of the email, s@y.test." in str(outcome.error)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        reply(REPLY + "\\r\\nThanks"),
+        'await message.reply({"from": message.to, "subject": "Re", "text": "Thanks"})',
+    ],
+)
+def test_an_email_is_replied_to_once(bench: Bench, second: str) -> None:
+    refused = reply(REPLY.replace("<1@y", "<9@y"))
+    body = f"try:\n    {refused}\nexcept Exception:\n    pass\n"
+    outcome, kept, _ = delivered(bench, body + reply(REPLY + "\\r\\nThanks") + "\n" + second)
+    assert "can only be replied to once in the same event" in str(outcome.error)
+    assert [each.kind for each, _ in kept] == ["replied"]
+
+
+def test_a_reason_of_a_refusal_is_required(bench: Bench) -> None:
+    outcome, _, _ = delivered(bench, "message.setReject()")
+    assert outcome.reject_reason is None
+    assert "parameter 1 is not of type 'string'" in str(outcome.error)
 
 
 @pytest.mark.parametrize(

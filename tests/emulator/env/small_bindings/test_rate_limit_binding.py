@@ -113,3 +113,17 @@ def test_a_file_that_cannot_be_used_is_named(bench: Bench) -> None:
     text = bench.error(program, **CONFIG)
     assert text.startswith("Error: The rate limit could not be counted: ")
     assert "not a SQLite database" in text
+
+
+def test_it_may_be_declared_as_it_was_before_general_availability(bench: Bench) -> None:
+    async def program(around: Surroundings) -> Any:
+        named, other, own = around.env.OLD, around.env.TWO, around.env.NAMELESS
+        return [(await each.limit(key="k")).success for each in (named, other, named, own)]
+
+    simple = {"limit": 2, "period": 10}
+    unsafe = [
+        {"name": "OLD", "type": "ratelimit", "namespace_id": "1", "simple": simple},
+        {"name": "NAMELESS", "type": "ratelimit", "simple": simple},
+    ]
+    config = {**CONFIG, "unsafe": {"bindings": unsafe}}
+    assert bench(program, **config) == [True, True, False, True]

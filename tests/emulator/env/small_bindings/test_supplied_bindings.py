@@ -35,6 +35,24 @@ def test_the_first_use_says_what_to_do_instead(bench: Bench, name: str) -> None:
     assert f'Pyflare(..., bindings={{"{name}": ...}})' in text
 
 
+def test_the_start_names_what_is_not_emulated_and_not_supplied(bench: Bench) -> None:
+    async def program(_: Surroundings) -> Any:
+        pass
+
+    works = {"dispatch_namespaces": [{"binding": "DISP", "namespace": "n"}]}
+    bench(program, bindings={"AI": FakeAi()}, **ONLY_THERE, **works)
+    warned = [name for name in (*NAMES, "DISP") if f'binding "{name}" (' in bench.err.text]
+    assert warned == [name for name in NAMES if name != "AI"]
+    assert '"BROWSER" (Browser Run) is not emulated; using it raises an error.' in bench.err.text
+
+
+def test_the_kinds_that_configurations_call_emulated_are() -> None:
+    from pyflare.config.kinds import BindingKind
+    from pyflare.env.not_emulated import NOT_EMULATED
+
+    assert {kind for kind in BindingKind if not kind.is_emulated} == NOT_EMULATED.keys()
+
+
 def test_a_worker_that_does_not_use_them_runs(bench: Bench) -> None:
     source = """
         from workers import Response, WorkerEntrypoint
