@@ -130,6 +130,9 @@ class ObjectStorage(LiveObject):
             self.alarm.delete()
         elif visible != confirmed:
             AlarmRow(self).write(visible)
+            if began is not None and self._at_begin is not None:
+                # The alarm was changed in the transaction before: to undo this one undoes that too.
+                self._at_begin = self._at_begin._replace(mark=began.mark)
         self.on_write()
 
     # SQL

@@ -76,6 +76,8 @@ class SharedRegistry:
         self._take_over = take_over
         self._give_back = give_back
         self._idle: list[Connection] = []
+        #: Those of bodies that have not been read: kept here, for a body may be garbage together with its reader.
+        self.lent: set[Connection] = set()
         self.free = asyncio.Semaphore(_CONNECTIONS)
         self._electing = asyncio.Lock()
         self._running = 0
@@ -117,8 +119,9 @@ class SharedRegistry:
     async def close(self) -> None:
         """Hang up."""
         self._closed = True
-        for each in self._idle:
+        for each in (*self._idle, *self.lent):
             await each.close()
+        self.lent.clear()
         if self.local is not None:
             await self.local.close()
 

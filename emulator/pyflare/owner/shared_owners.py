@@ -94,6 +94,7 @@ class RemoteBody:
         self.size: int = found.size if part is None else part.length
         self._registry = registry
         self._connection: Connection | None = connection
+        registry.lent.add(connection)
 
     async def read(self) -> bytes:
         """All bytes. Raises StateError."""
@@ -110,7 +111,7 @@ class RemoteBody:
                 if kind == BODY:
                     yield payload
                     continue
-                self._connection = None
+                self._take()
                 self._registry.release(connection)
                 if kind != END:
                     raise failure(self._registry.root, kind, payload)
@@ -118,8 +119,7 @@ class RemoteBody:
         except (Gone, ProtocolError) as error:
             raise OwnerEnded(self._registry.root) from error
         finally:
-            if self._connection is not None:
-                self._connection = None
+            if self._take() is not None:
                 await self._registry.drop(connection)
 
     def __del__(self) -> None:
@@ -129,10 +129,16 @@ class RemoteBody:
 
     def close(self) -> None:
         """Read no further."""
-        connection, self._connection = self._connection, None
+        connection = self._take()
         if connection is not None:
             self._registry.free.release()
             connection.abort()
+
+    def _take(self) -> Connection | None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            self._registry.lent.discard(connection)
+        return connection
 
 
 def failure(root: Path, kind: bytes, payload: bytes) -> Exception:

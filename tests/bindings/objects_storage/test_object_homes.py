@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pyflare_bindings.objects import ObjectStorage
@@ -413,6 +413,8 @@ class Model:
 
 @settings(max_examples=60)
 @given(st.lists(OPERATION, max_size=40))
+@example([(name, "", b"") for name in ("alarm", "delete all", "roll back")])
+@example([(name, "", b"") for name in ("alarm", "commit", "alarm", "delete all", "roll back")])
 def test_an_object_is_what_its_history_makes_it(
     tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, str, bytes]]
 ) -> None:

@@ -1,6 +1,7 @@
 """Databases, buckets, namespaces and queues of another process, as an embedded Pyflare uses them."""
 
 import asyncio
+import gc
 import pickle
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from pathlib import Path
@@ -162,6 +163,20 @@ def test_content_that_nobody_reads_holds_nobody_up(owner: Owner, kind: str) -> N
         return "done"
 
     assert using(owner.root, program) == "done"
+
+
+def test_content_that_is_garbage_in_a_cycle_is_hung_up_without_a_warning(owner: Owner) -> None:
+    async def program(shared: Any) -> Any:
+        bucket = shared.r2("bucket")
+        await bucket.put("k", bytes(3_000_000))
+        for _ in range(3):
+            found = await bucket.get("k")
+            found.body.itself = found.body
+            del found
+            gc.collect()
+        return len(shared.lent), (await bucket.head("k")).size
+
+    assert using(owner.root, program) == (0, 3_000_000)
 
 
 def test_content_that_is_not_read_to_its_end_holds_nobody_up(owner: Owner) -> None:
