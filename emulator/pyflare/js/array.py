@@ -9,6 +9,7 @@ https://tc39.es/ecma262/#sec-array-objects
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, MutableSequence
 from functools import cmp_to_key
 from typing import Any, Final
@@ -17,7 +18,7 @@ from .array_methods import ArrayMethods
 from .equality import strictly_equal
 from .error import RangeError, TypeError_
 from .number import to_index, to_integer, to_string
-from .value import JsClass, JsObject, get_property, is_nullish, iterable
+from .value import JsClass, JsObject, arrived, arriving, get_property, is_nullish, iterable
 
 __all__ = ["JsArray", "items_of"]
 
@@ -47,7 +48,7 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
     @classmethod
     def _construct(cls, *args: Any) -> Any:
         if len(args) != 1 or isinstance(args[0], bool) or not isinstance(args[0], int | float):
-            return cls.adopt(list(args))
+            return cls.adopt(arrived(list(args)))
         length = args[0]
         if length != length or not 0 <= length <= _MAX_LENGTH or length != int(length):
             raise RangeError("Invalid array length")
@@ -63,7 +64,7 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
 
     @staticmethod
     def of(*items: Any) -> JsArray:
-        return JsArray.adopt(list(items))
+        return JsArray.adopt(arrived(list(items)))
 
     @staticmethod
     def from_(source: Any, function: Any = None, this: Any = None) -> JsArray:
@@ -71,7 +72,7 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         items = items_of(source)
         if function is not None:
             items = [function(item, index) for index, item in enumerate(items)]
-        return JsArray.adopt(items)
+        return JsArray.adopt(arrived(items))
 
     def _items(self) -> list[Any]:
         return self._list
@@ -91,20 +92,26 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         try:
             found = self._list[key]
         except IndexError:
-            raise IndexError("array index out of range") from None
+            raise IndexError(key) from None
         return JsArray.adopt(found) if isinstance(key, slice) else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if type(value) is float:
+            value = arriving(value)
         try:
             self._list[key] = value
         except IndexError:
-            raise IndexError("array assignment index out of range") from None
+            # An array grows; a negative position is a property that is no element.
+            if (missing := operator.index(key) - len(self._list)) >= 0:
+                if operator.index(key) >= _MAX_LENGTH:
+                    raise RangeError("Invalid array length") from None
+                self._list += [*[None] * missing, value]
 
     def __delitem__(self, key: Any) -> None:
         try:
             del self._list[key]
         except IndexError:
-            raise IndexError("array assignment index out of range") from None
+            raise IndexError(key) from None
 
     def __add__(self, other: Any) -> JsArray:
         if isinstance(other, JsArray | list | tuple):
@@ -125,18 +132,18 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         return self
 
     def append(self, item: Any) -> None:
-        self._list.append(item)
+        self._list.append(arriving(item) if type(item) is float else item)
 
     def extend(self, items: Iterable[Any]) -> None:
-        self._list.extend(items)
+        self._list.extend(arrived(list(items)))
 
     def insert(self, index: int, item: Any) -> None:
-        self._list.insert(index, item)
+        self._list.insert(index, arriving(item) if type(item) is float else item)
 
     def pop(self, index: int = -1) -> Any:
         """Remove and give an item. Raises: IndexError when there is none."""
         if not self._list:
-            raise IndexError("pop from empty array")
+            raise IndexError("pop from empty list")
         try:
             return self._list.pop(index)
         except IndexError:
@@ -147,7 +154,7 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         for index in range(*slice(start, stop).indices(len(self._list))):
             if strictly_equal(self._list[index], item):
                 return index
-        raise ValueError(f"{item!r} is not in array")
+        raise ValueError(f"{item!r} is not in list")
 
     def count(self, item: Any) -> int:
         return sum(strictly_equal(own, item) for own in self._list)
@@ -176,14 +183,14 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
     def push(self, *items: Any, **members: Any) -> int:
         if members:
             items = (*items, JsObject.adopt(members))
-        self._list.extend(items)
+        self._list.extend(arrived(items))
         return len(self._list)
 
     def shift(self) -> Any:
         return self._list.pop(0) if self._list else None
 
     def unshift(self, *items: Any) -> int:
-        self._list[:0] = items
+        self._list[:0] = arrived(items)
         return len(self._list)
 
     def slice(self, start: Any = None, end: Any = None) -> JsArray:
@@ -195,7 +202,7 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         first = to_index(start, size, 0)
         last = size if count is None else min(size, first + max(0, int(to_integer(count))))
         removed = self._list[first:last]
-        self._list[first:last] = items
+        self._list[first:last] = arrived(items)
         return JsArray.adopt(removed)
 
     def concat(self, *others: Any) -> JsArray:
@@ -208,7 +215,8 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         return JsArray.adopt(joined)
 
     def map(self, function: Callable[..., Any], this: Any = None) -> JsArray:
-        return JsArray.adopt([function(item, index, self) for index, item in enumerate(self._list)])
+        made = [function(item, index, self) for index, item in enumerate(self._list)]
+        return JsArray.adopt(arrived(made))
 
     def filter(self, function: Callable[..., Any], this: Any = None) -> JsArray:
         return JsArray.adopt([self._list[index] for index in self._matches(function)])
@@ -235,13 +243,13 @@ class JsArray(ArrayMethods, metaclass=JsClass, js_name="Array"):
         if not -size <= position < size:
             raise RangeError("Invalid index : " + to_string(position))
         copy = list(self._list)
-        copy[int(position)] = value
+        copy[int(position)] = arriving(value) if type(value) is float else value
         return JsArray.adopt(copy)
 
     def fill(self, value: Any = None, start: Any = None, end: Any = None) -> JsArray:
         size = len(self._list)
         for index in range(to_index(start, size, 0), to_index(end, size, size)):
-            self._list[index] = value
+            self[index] = value
         return self
 
     def copyWithin(self, target: Any, start: Any = None, end: Any = None) -> JsArray:

@@ -65,8 +65,9 @@ class JsBuffer(JsProxy):
         data = contiguous_bytes(source)
         target = self._writable()
         if len(data) != len(target):
+            # The two numbers are exchanged, as in production's text.
             raise ValueError(
-                f"cannot assign from buffer: it has {len(data)} bytes, the JavaScript buffer {len(target)}"
+                f"cannot assign to TypedArray of length {len(data)} from buffer of length {len(target)}"
             )
         target[:] = data
 
@@ -76,7 +77,7 @@ class JsBuffer(JsProxy):
             data = self._view()
             if len(flat) != len(data):
                 raise ValueError(
-                    f"cannot assign to buffer: it has {len(flat)} bytes, the JavaScript buffer {len(data)}"
+                    f"cannot assign from TypedArray of length {len(data)} to buffer of length {len(flat)}"
                 )
             flat[:] = data
 

@@ -18,7 +18,7 @@ from .headers import Headers
 from .promise import JsPromise, resolved, start
 from .readable import ReadableStream
 from .readable_controller import SourceController
-from .readers import collect
+from .readers import ReadableStreamDefaultReader, collect
 from .value import JsInstance, JsProxy, is_nullish, js_class_name
 from .webidl import encode_text, null, text
 
@@ -138,6 +138,7 @@ class Body(JsInstance, js_name="Body"):
             if self._used:
                 stream._disturbed = True
                 stream._state = "closed"
+                _lock(stream)
             else:
                 self._content = self._source = None
             self._stream = stream
@@ -185,6 +186,7 @@ class Body(JsInstance, js_name="Body"):
             and not controller._reading
         ):
             stream._disturbed = True
+            _lock(stream)
             data = await _drain(controller.source)
             stream._close()
             return data
@@ -250,7 +252,9 @@ class Body(JsInstance, js_name="Body"):
 
     def _clone_body_into(self, copy: Body) -> None:
         """Give another one the same body: known content is shared, anything else is split."""
-        self._check_unused()
+        if self.bodyUsed:
+            # Cut off in production, too.
+            raise TypeError_("This ReadableStream is currently locked to a reader,")
         if self._content is not None:
             copy._content = self._content
             return
@@ -259,6 +263,11 @@ class Body(JsInstance, js_name="Body"):
         from .tee import tee
 
         self._stream, copy._stream = tee(self.body)
+
+
+def _lock(stream: ReadableStream) -> None:
+    """Leave a stream to the body reader that takes it all, which never lets go of it."""
+    ReadableStreamDefaultReader._make(stream)
 
 
 def _encoded(content: Content) -> bytes | memoryview:

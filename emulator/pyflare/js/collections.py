@@ -18,7 +18,7 @@ from .error import TypeError_
 from .iterator import JsIterator
 from .live_walk import Walks
 from .number import to_string
-from .value import JsClass, JsNull, JsProxy, is_nullish, iterable, with_indices_first
+from .value import JsClass, JsNull, JsProxy, arriving, is_nullish, iterable, with_indices_first
 
 __all__ = ["JsMap", "JsSet", "LiteralMap"]
 
@@ -56,7 +56,7 @@ def _stored(key: Any) -> Any:
     if key is False:
         return _FALSE
     if isinstance(key, float):
-        return _NAN if key != key else key
+        return _NAN if key != key else arriving(key)
     if isinstance(key, str | int):
         return key
     return _Identity(key)
@@ -107,7 +107,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
         elif not is_nullish(entries):
             for entry in iterable(entries):
                 key, value = _pair(entry)
-                made._entries[_stored(key)] = value
+                made._entries[_stored(key)] = arriving(value) if type(value) is float else value
         return made
 
     @classmethod
@@ -127,7 +127,7 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
         stored = _stored(key)
         if self._walks and stored not in self._entries:
             self._walks.added(stored)
-        self._entries[stored] = value
+        self._entries[stored] = arriving(value) if type(value) is float else value
         return self
 
     def delete(self, key: Any = None) -> bool:
@@ -228,6 +228,9 @@ class JsMap(JsProxy, metaclass=JsClass, js_name="Map"):
 collections.abc.MutableMapping.register(JsMap)
 
 
+_MAP_SLOTS: Final = frozenset(("_entries", "_walks"))
+
+
 class LiteralMap(JsMap, js_name="LiteralMap"):
     """What ``to_js`` makes of a dict: a map whose string keys also read as properties. The map's own names win."""
 
@@ -238,6 +241,15 @@ class LiteralMap(JsMap, js_name="LiteralMap"):
             return self._entries[name]
         except KeyError:
             raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _MAP_SLOTS:
+            object.__setattr__(self, name, value)
+        else:
+            self.set(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        self.delete(name)
 
     def _own_items(self) -> Iterator[tuple[str, Any]]:
         own = {key: value for key, value in self._pairs() if isinstance(key, str)}

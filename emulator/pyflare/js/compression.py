@@ -20,7 +20,7 @@ from .error import TypeError_
 from .promise import as_error
 from .readable import ReadableStream
 from .transform import TransformStream
-from .webidl import text
+from .webidl import encode_text, text
 from .writable import WritableStream, writable_of
 
 __all__ = ["CompressionStream", "DecompressionStream"]
@@ -98,7 +98,7 @@ class _Coding:
         self.writable: WritableStream = writable_of(self.write, self.close, self.abort)
 
     async def write(self, chunk: Any, _controller: Any) -> None:
-        data = as_bytes(chunk)
+        data = encode_text(chunk) if isinstance(chunk, str) else as_bytes(chunk)
         try:
             if data is None:
                 raise TypeError_(

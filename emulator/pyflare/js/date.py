@@ -177,21 +177,22 @@ class Date(JsInstance, js_name="Date"):
             return "Invalid Date"
         return f"{self.toDateString()} {self.toTimeString()}"
 
-    def toLocaleDateString(self, *_: Any) -> str:
-        """The date as in the locale en-US, the platform's only default."""
-        return self._text(lambda year, month, day, *_: f"{month + 1}/{day}/{year}")
+    def toLocaleDateString(self, locales: Any = None, options: Any = None) -> str:
+        """The date as in the locale en-US, the platform's default. Raises: see :mod:`pyflare.js.locale_dates`."""
+        return self._in_locale("toLocaleDateString", locales, options, "date")
 
-    def toLocaleTimeString(self, *_: Any) -> str:
-        return self._text(
-            lambda _year, _month, _day, hour, minute, second, *_: (
-                f"{hour % 12 or 12}:{minute:02}:{second:02} {'AM' if hour < 12 else 'PM'}"
-            )
-        )
+    def toLocaleTimeString(self, locales: Any = None, options: Any = None) -> str:
+        return self._in_locale("toLocaleTimeString", locales, options, "time")
 
-    def toLocaleString(self, *_: Any) -> str:
+    def toLocaleString(self, locales: Any = None, options: Any = None) -> str:
+        return self._in_locale("toLocaleString", locales, options, "all")
+
+    def _in_locale(self, method: str, locales: Any, options: Any, defaults: str) -> str:
+        from .locale_dates import locale_text
+
         if self._time != self._time:
             return "Invalid Date"
-        return f"{self.toLocaleDateString()}, {self.toLocaleTimeString()}"
+        return locale_text(int(self._time), method, locales, options, defaults)
 
     # Parts; each local name is its UTC twin.
 

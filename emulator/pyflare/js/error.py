@@ -61,7 +61,12 @@ class JsException(Exception, JsProxy, metaclass=JsClass, js_name="Error"):
         return self.toString()
 
     def __repr__(self) -> str:
-        return f"JsException({self.name!r}, {self.message!r})"
+        return self.toString()
+
+    @property
+    def args(self) -> tuple[Any, ...]:  # type: ignore[override]
+        """The error itself, as of an exception that was made around it."""
+        return (self,)
 
     def __init_subclass__(cls, **_: Any) -> None:
         # In Python's hands production knows one class: tracebacks and `type(error).__name__` say JsException.

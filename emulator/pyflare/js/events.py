@@ -14,7 +14,7 @@ from .array import JsArray
 from .callbacks import FAILURES, report, supervise
 from .error import DOMException, TypeError_
 from .value import JsInstance, get_property, is_nullish, jsnull, own_properties
-from .webidl import integer, text
+from .webidl import integer, text, wrong_construction
 
 __all__ = ["CloseEvent", "CustomEvent", "ErrorEvent", "Event", "EventTarget", "MessageEvent"]
 
@@ -36,8 +36,8 @@ class Event(JsInstance, js_name="Event"):
         #: Production tells no time here.
         self.timeStamp = 0
         self.eventPhase = self.NONE
-        self.target: Any = jsnull
-        self.currentTarget: Any = jsnull
+        self.target: Any = None
+        self.currentTarget: Any = None
         self.defaultPrevented = False
         self.cancelBubble = False
         self._stopped = False
@@ -45,9 +45,7 @@ class Event(JsInstance, js_name="Event"):
     @classmethod
     def _construct(cls, kind: Any = None, options: Any = None, *_: Any) -> Any:
         if kind is None:
-            raise TypeError_(
-                f"Failed to construct '{cls._js_name}': the type of the event is missing."
-            )
+            raise wrong_construction(cls._js_name, 1, "string")
         return cls._make(text(kind), options)
 
     @property
@@ -70,7 +68,7 @@ class Event(JsInstance, js_name="Event"):
         self._stopped = True
 
     def composedPath(self) -> Any:
-        return JsArray.adopt([] if self.currentTarget is jsnull else [self.currentTarget])
+        return JsArray.adopt([] if is_nullish(self.currentTarget) else [self.currentTarget])
 
 
 class CustomEvent(Event, js_name="CustomEvent"):
@@ -78,7 +76,7 @@ class CustomEvent(Event, js_name="CustomEvent"):
 
     def __init__(self, kind: str, options: Any = None, *, trusted: bool = False) -> None:
         Event.__init__(self, kind, options, trusted=trusted)
-        self.detail = _member(options, "detail", jsnull)
+        self.detail = get_property(options, "detail")
 
 
 class MessageEvent(Event, js_name="MessageEvent"):

@@ -30,14 +30,8 @@ outbound: ContextVar[Send | None] = ContextVar("outbound", default=None)
 
 MAX_REDIRECTS: Final = 20
 
-_BODY_HEADERS: Final = (
-    "content-encoding",
-    "content-language",
-    "content-length",
-    "content-location",
-    "content-type",
-    "transfer-encoding",
-)
+# What else describes a body stays on a request that loses its own, as in production.
+_BODY_HEADERS: Final = ("content-length", "transfer-encoding")
 
 
 def fetch(input: Any = None, init: Any = None, *_: Any, **options: Any) -> JsPromise:
@@ -89,14 +83,14 @@ async def follow_redirects(request: Request, send: Send) -> Response:
     response = await send(request)
     if request.redirect != "follow":
         return response
-    hops = 0
+    addresses: list[str] = []
     while response.status in REDIRECT_STATUSES:
         location = response.headers.lookup("location")
         if location is None:
             break
-        hops += 1
-        if hops > MAX_REDIRECTS:
-            raise TypeError_("Too many redirects.")
+        addresses.append(request.url.partition("#")[0])
+        if len(addresses) > MAX_REDIRECTS:
+            raise TypeError_(f"Too many redirects.{', '.join(addresses)}")
         request = _redirected(request, response.status, location)
         if response._has_body() and not response.bodyUsed:
             await response.body.cancel()

@@ -72,7 +72,7 @@ async def _delete(fetcher: Fetcher, url: str, *_: Any) -> None:
 
 def _check(response: Response, method: str) -> None:
     if not 200 <= response.status <= 299:
-        raise Error(f"HTTP {method} request failed: {response.status} {response.statusText}")
+        raise Error(f"HTTP {method} request failed: {response.status} {response.reason()}")
 
 
 SHORTCUTS: Final[dict[str, Callable[..., Coroutine[Any, Any, Any]]]] = {

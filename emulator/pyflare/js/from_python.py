@@ -59,11 +59,11 @@ def to_js(
 ) -> Any:
     """Convert a Python value.
 
-    Args: ``depth`` how many levels of containers are converted, -1 all; ``pyproxies`` a list or array that gets the
+    Args: ``depth`` how many levels of containers are converted, -1 all; ``pyproxies`` a JavaScript array that gets the
     proxies made on the way; ``create_pyproxies`` whether a value without a JavaScript form may stand as a proxy;
     ``dict_converter(pairs)`` makes an object of a dict's pairs; ``default_converter(value, convert, cache)`` is asked
     for values without a form, ``eager_converter`` with the same arguments before every other rule.
-    Raises: ConversionError.
+    Raises: ConversionError; TypeError for ``pyproxies`` of another kind.
     """
     if type(obj) in _UNCHANGED or isinstance(obj, JsProxy):
         return obj
@@ -72,6 +72,8 @@ def to_js(
             return JsObject.adopt(dict(obj))
     elif eager_converter is None and depth and type(obj) is list and _is_flat(obj):
         return JsArray.adopt(obj[:])
+    if pyproxies is not None and not isinstance(pyproxies, JsArray):
+        raise TypeError("Expected a JsArray for the pyproxies argument")
     conversion = _Conversion(
         pyproxies, create_pyproxies, dict_converter, default_converter, eager_converter
     )
@@ -92,6 +94,7 @@ class _Conversion:
         "dict_converter",
         "done",
         "eager_converter",
+        "eagerly_asked",
         "pyproxies",
     )
 
@@ -110,6 +113,8 @@ class _Conversion:
         self.eager_converter = eager_converter
         #: id of a Python object -> what it became; the objects live as long as the conversion does.
         self.done: dict[int, Any] = {}
+        #: ids of what the eager converter was asked for: when it asks back for the same object, the rules go on.
+        self.eagerly_asked: set[int] = set()
 
     def convert(self, obj: Any, depth: int) -> Any:
         kind = type(obj)
@@ -120,7 +125,8 @@ class _Conversion:
         identity = id(obj)
         if identity in self.done:
             return self.done[identity]
-        if self.eager_converter is not None:
+        if self.eager_converter is not None and identity not in self.eagerly_asked:
+            self.eagerly_asked.add(identity)
             made = self.eager_converter(obj, lambda inner: self.convert(inner, depth), self.cache)
             if made is not obj:
                 return made
@@ -241,7 +247,7 @@ class _Conversion:
 
     def _proxy(self, obj: Any) -> Any:
         if not self.create_pyproxies:
-            raise ConversionError(f"No conversion known for {obj!r}.")
+            raise ConversionError("No conversion known for x.")
         if self.pyproxies is not None:
             from .proxy import create_proxy
 

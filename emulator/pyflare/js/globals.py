@@ -7,6 +7,7 @@ Source: https://developers.cloudflare.com/workers/runtime-apis/web-standards/
 
 from __future__ import annotations
 
+import sys
 from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
@@ -42,9 +43,11 @@ _MODULES: Final = {
     "fetch": "fetch",
     "formdata": "FormData",
     "function": "Function",
-    "globals": "globalThis=current_scope() self=current_scope() reportError",
+    "cloudflare_global": "Cloudflare=cloudflare",
+    "globals": "ServiceWorkerGlobalScope=GlobalScope globalThis=current_scope() self=current_scope() reportError",
     "headers": "Headers",
     "html_rewriter": "HTMLRewriter",
+    "intl": "Intl",
     "json": "JSON",
     "math": "Math",
     "message_channel": "MessageChannel MessagePort",
@@ -141,6 +144,13 @@ class GlobalScope(JsInstance, js_name="ServiceWorkerGlobalScope"):
 
     def __getattr__(self, name: str) -> Any:
         return resolve(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        # The module shows the same, and may have kept what was there before.
+        give_way = getattr(sys.modules.get("js"), "give_way", None)
+        if give_way is not None:
+            give_way(name)
 
     def __dir__(self) -> list[str]:
         return sorted({*names(), *self.__dict__})

@@ -18,6 +18,7 @@ from .nobody import NOBODY, as_nobody
 from .promise import as_error
 from .request import Request
 from .response import Response
+from .status import NULL_BODY_STATUSES
 from .unlogged import keep_unlogged
 from .webidl import encode_text
 from .websocket_client import is_upgrade, open_websocket
@@ -38,7 +39,9 @@ _DECODED: Final = frozenset({"gzip", "deflate", "x-gzip"})
 _IDLE_CONNECTIONS: Final = 100
 _IDLE_SECONDS: Final = 4.0
 
-_NO_BODY: Final = frozenset((204, 304))
+
+#: Methods whose requests do not say that they have no body.
+_BODILESS: Final = frozenset({"GET", "HEAD"})
 
 #: Methods whose requests may be sent twice.
 _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -84,7 +87,7 @@ class HttpTransport:
         content = _content(request, context)
         outgoing = httpx.Request(
             request.method,
-            request.url.partition("#")[0],
+            _address(request.url),
             headers=_headers(request),
             content=content,
             extensions={"trace": trace},
@@ -119,6 +122,7 @@ async def send_once(request: Request) -> Response:
         raise
     source = response._source
     if not isinstance(source, _AnswerBody):
+        await transport.aclose()
         return response
     if source.closed:
         await transport.aclose()
@@ -129,7 +133,7 @@ async def send_once(request: Request) -> Response:
 async def _answered(client: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
     """The head of the answer, and all of it where there is no body: nobody reads that."""
     answer = await client.send(request, stream=True)
-    if request.method == "HEAD" or answer.status_code in _NO_BODY or _length(answer) == 0:
+    if request.method == "HEAD" or answer.status_code in NULL_BODY_STATUSES or _length(answer) == 0:
         await answer.aread()
     return answer
 
@@ -169,7 +173,16 @@ def _headers(request: Request) -> list[tuple[bytes, bytes]]:
     length = request._known_length() if request._has_body() else None
     if isinstance(length, int):
         pairs.append((b"content-length", b"%d" % length))
+    elif length is None and not request._has_body() and request.method not in _BODILESS:
+        pairs.append((b"content-length", b"0"))
     return pairs
+
+
+def _address(url: str) -> str:
+    """Where to send to. A user and password of the URL are not sent, as in production."""
+    scheme, separator, rest = url.partition("#")[0].partition("://")
+    authority, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{authority.rpartition('@')[2]}{slash}{path}"
 
 
 def _content(request: Request, context: contextvars.Context) -> bytes | AsyncIterator[bytes] | None:
@@ -205,6 +218,7 @@ def _response(answer: httpx.Response, request: Request) -> Response:
     encoded = answer.headers.get("content-encoding", "").lower() in _DECODED
     encoded = encoded and not answer.is_stream_consumed
     length = _length(answer)
+    empty = request.method == "HEAD" or answer.status_code in NULL_BODY_STATUSES
     if encoded:
         # The body is given decoded, so the length on the wire is not its own.
         pairs = [pair for pair in pairs if pair[0] != b"content-length"]
@@ -212,7 +226,7 @@ def _response(answer: httpx.Response, request: Request) -> Response:
         answer.status_code,
         answer.reason_phrase,
         pairs,
-        _AnswerBody(answer, length, request._signal, encoded=encoded),
+        None if empty else _AnswerBody(answer, length, request._signal, encoded=encoded),
         url=request.url.partition("#")[0],
     )
 

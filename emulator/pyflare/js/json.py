@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring
 from typing import Any, Final
@@ -183,7 +184,7 @@ class _Writer:
     def __init__(self, replacer: Any, space: Any) -> None:
         self._function = replacer if callable(replacer) else None
         self._allowed: list[str] | None = None
-        if self._function is None and isinstance(replacer, JsArray | list | tuple):
+        if self._function is None and isinstance(replacer, JsArray):
             names = (_unboxed(item) for item in replacer)
             self._allowed = list(
                 dict.fromkeys(
@@ -223,6 +224,8 @@ class _Writer:
             return self._container(value, indent, self._items, "[]")
         if _is_function_or_symbol(value):
             return None
+        if isinstance(value, bytes | bytearray | deque):
+            return self._container(value, indent, self._items, "[]")
         return self._container(value, indent, self._members, "{}")
 
     def _container(

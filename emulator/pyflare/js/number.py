@@ -12,6 +12,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from .bigint import is_bigint
 from .value import MAX_SAFE_INTEGER, JsInstance, JsProxy, jsnull
 
 if TYPE_CHECKING:
@@ -42,10 +43,8 @@ _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 def from_float(value: float) -> int | float:
-    """A number as it arrives in Python: ``int`` when it is a safe integer; -0 stays a float."""
+    """A number as it arrives in Python: ``int`` when it is a safe integer, which -0 is too."""
     if -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER and value == (whole := int(value)):
-        if whole == 0 and math.copysign(1.0, value) < 0:
-            return value
         return whole
     return value
 
@@ -252,7 +251,9 @@ class Number(JsInstance, js_name="Number"):
 
     @staticmethod
     def isInteger(value: Any) -> bool:
-        return _is_number(value) and math.isfinite(value) and value == int(value)
+        if isinstance(value, int):
+            return not isinstance(value, bool) and not is_bigint(value)
+        return isinstance(value, float) and value.is_integer()
 
     @staticmethod
     def isSafeInteger(value: Any) -> bool:
@@ -265,6 +266,15 @@ class Number(JsInstance, js_name="Number"):
     @staticmethod
     def isNaN(value: Any) -> bool:
         return isinstance(value, float) and value != value
+
+    def toLocaleString(self, locales: Any = None, options: Any = None) -> str:
+        """The number as in the locale en-US, the platform's default."""
+        from .locale_text import grouped, require_plain
+
+        require_plain("Number.prototype.toLocaleString", locales, options)
+        if math.isfinite(self._value):
+            return grouped(self._value)
+        return "NaN" if self._value != self._value else "∞" if self._value > 0 else "-∞"
 
     def valueOf(self) -> Any:
         return self._value

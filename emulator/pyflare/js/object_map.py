@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from .value import JsObject, JsProxy, own_items
+from .array import JsArray
+from .value import JsClass, JsObject, JsProxy, arriving, own_items
 
-__all__ = ["ObjectMap"]
+__all__ = ["ObjectMap", "as_py_json"]
 
 
 class ObjectMap(JsProxy, MutableMapping[str, Any]):
@@ -49,7 +50,7 @@ class ObjectMap(JsProxy, MutableMapping[str, Any]):
 
     def __setitem__(self, key: str, value: Any) -> None:
         if isinstance(self._object, JsObject):
-            self._object.__dict__[key] = value
+            self._object.__dict__[key] = arriving(value) if type(value) is float else value
         else:
             setattr(self._object, key, value)
 
@@ -79,8 +80,44 @@ class ObjectMap(JsProxy, MutableMapping[str, Any]):
         return str(self._object)
 
     def __repr__(self) -> str:
-        return f"ObjectMap({dict(self)!r})"
+        return str(self._object)
 
     def to_py(self, *, depth: int = -1, default_converter: Any = None) -> Any:
         """As the object's own ``to_py``."""
         return self._object.to_py(depth=depth, default_converter=default_converter)
+
+
+class JsonMap(ObjectMap):
+    """What ``as_py_json`` makes of an object."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: str) -> Any:
+        return _json_item(self._find(key))
+
+
+class JsonArray(JsArray, metaclass=JsClass, js_name="Array"):
+    """What ``as_py_json`` makes of an array: one over the same list."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        return _json_item(JsArray.__getitem__(self, key))
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(_json_item, self._list)
+
+    def __reversed__(self) -> Iterator[Any]:
+        return map(_json_item, reversed(self._list))
+
+    def pop(self, index: int = -1) -> Any:
+        return _json_item(JsArray.pop(self, index))
+
+
+def _json_item(value: Any) -> Any:
+    return as_py_json(value) if isinstance(value, JsObject | JsArray) else value
+
+
+def as_py_json(value: JsProxy) -> Any:
+    """The view; see :meth:`JsProxy.as_py_json`."""
+    return JsonArray.adopt(value._list) if isinstance(value, JsArray) else JsonMap(value)

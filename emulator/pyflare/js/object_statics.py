@@ -29,6 +29,8 @@ class ObjectStatics:
         properties = {}
         try:
             for key, value in model.iterable(entries):
+                if type(value) is float:
+                    value = model.arriving(value)
                 properties[key if type(key) is str else model.property_key(key)] = value
         except (TypeError, ValueError):
             properties = dict(_entry(entry) for entry in _iterable(entries))

@@ -12,14 +12,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import types
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 from . import semantics
 from .callbacks import FAILURES
 from .calling import by_keywords_too
-from .error import AggregateError, Error, JsException, TypeError_
-from .value import JsInstance, JsObject, jsnull
+from .error import AggregateError, Error, JsException, TypeError_, python_error
+from .value import JsInstance, JsObject, JsProxy, jsnull
 
 __all__ = [
     "JsPromise",
@@ -36,10 +36,18 @@ __all__ = [
 
 T = TypeVar("T")
 
+_DESTROYED: Final = (
+    "This borrowed proxy was automatically destroyed when an iterator was exhausted.\n"
+    "For more information about the cause of this error, use `pyodide.setDebug(true)`"
+)
+
 
 @by_keywords_too
 class JsPromise(asyncio.Future[Any]):
     """A promise in Python's hands (Pyodide's ``PyodideFuture``). Can be awaited any number of times."""
+
+    #: Whether JavaScript's code finds the promise itself in a Python list, and not a borrowed future.
+    _native = False
 
     def then(
         self,
@@ -219,6 +227,7 @@ class Promise(JsInstance, js_name="Promise"):
         if not callable(executor):
             raise TypeError_(f"Promise resolver {executor} is not a function")
         promise = JsPromise(loop=asyncio.get_running_loop())
+        promise._native = True
 
         def resolve(value: Any = None) -> None:
             if promise.done():
@@ -235,14 +244,14 @@ class Promise(JsInstance, js_name="Promise"):
         try:
             executor(resolve, reject)
         except FAILURES as error:
-            reject(error)
+            reject(python_error(error))
         return promise
 
     @staticmethod
     def resolve(value: Any = None) -> Any:
-        if isinstance(value, asyncio.Future):
+        if isinstance(value, JsPromise):
             return value
-        return run(settle(value)) if inspect.isawaitable(value) else resolved(value)
+        return run(_passed(value)) if inspect.isawaitable(value) else resolved(value)
 
     @staticmethod
     def reject(reason: Any = None) -> JsPromise:
@@ -263,7 +272,7 @@ class Promise(JsInstance, js_name="Promise"):
         async def gather() -> Any:
             from .array import JsArray
 
-            return JsArray.adopt(list(await asyncio.gather(*map(Promise.resolve, values))))
+            return JsArray.adopt(list(await asyncio.gather(*_promises(values))))
 
         return start(gather())
 
@@ -272,7 +281,7 @@ class Promise(JsInstance, js_name="Promise"):
         async def gather() -> Any:
             from .array import JsArray
 
-            results = await asyncio.gather(*map(Promise.resolve, values), return_exceptions=True)
+            results = await asyncio.gather(*_promises(values), return_exceptions=True)
             return JsArray.adopt(
                 [
                     JsObject.adopt({"status": "rejected", "reason": result})
@@ -287,14 +296,14 @@ class Promise(JsInstance, js_name="Promise"):
     @staticmethod
     def race(values: Iterable[Any]) -> JsPromise:
         promise = JsPromise(loop=asyncio.get_running_loop())
-        for value in values:
-            _follow(promise, Promise.resolve(value))
+        for each in _promises(values):
+            _follow(promise, each)
         return promise
 
     @staticmethod
     def any(values: Iterable[Any]) -> JsPromise:
         async def first() -> Any:
-            promises = [Promise.resolve(value) for value in values]
+            promises = list(_promises(values))
             errors: list[BaseException] = [Error("")] * len(promises)
             winner: asyncio.Future[Any] = JsPromise(loop=asyncio.get_running_loop())
             left = len(promises)
@@ -321,6 +330,32 @@ class Promise(JsInstance, js_name="Promise"):
         return start(first())
 
 
+def _promises(values: Iterable[Any]) -> Iterator[Any]:
+    """The promises of what a combinator is given.
+
+    What JavaScript takes from a Python collection it has borrowed for the walk only: awaitables of Python are gone when
+    it comes back to them. Those of a generator, whose end it sees itself, and of ``to_js([...])`` stay.
+    """
+    borrowed = not isinstance(values, (JsProxy, Iterator))
+    for value in values:
+        if borrowed and inspect.isawaitable(value) and not getattr(value, "_native", False):
+            yield run(_destroyed())
+        else:
+            yield Promise.resolve(value)
+
+
+async def _destroyed() -> Any:
+    raise Error(_DESTROYED)
+
+
+async def _passed(awaitable: Any) -> Any:
+    """The result of Python's awaitable as JavaScript passes it on: an exception has become its own error."""
+    try:
+        return await settle(awaitable)
+    except FAILURES as error:
+        raise python_error(error) from error
+
+
 def as_error(reason: Any) -> BaseException:
     """What rejecting with this value raises in Python; a thrown non-error is wrapped, as Pyodide wraps it."""
     if isinstance(reason, BaseException):
@@ -336,7 +371,7 @@ def as_error(reason: Any) -> BaseException:
 
 
 def _follow(promise: JsPromise, awaitable: Any) -> None:
-    source = awaitable if isinstance(awaitable, asyncio.Future) else run(settle(awaitable))
+    source = awaitable if isinstance(awaitable, JsPromise) else run(_passed(awaitable))
 
     def copy(done: asyncio.Future[Any]) -> None:
         if promise.done():

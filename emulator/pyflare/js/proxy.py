@@ -236,7 +236,7 @@ class JsOnceCallable(JsInstance, js_name="Function"):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function = self._function
         if function is None:
-            raise Error("OnceProxy has already been destroyed")
+            raise Error("OnceProxy can only be called once")
         self._function = None
         return function(*args, **kwargs)
 

@@ -45,6 +45,8 @@ class ReadableStream(JsInstance, js_name="ReadableStream"):
     _error: Any = None
     _reader: ReadableStreamDefaultReader | None = None
     _disturbed: bool = False
+    #: Whether a body reader takes it all, which accepts no text where sending it on does.
+    _collected: bool = False
     _controller: Controller
 
     @classmethod
@@ -303,7 +305,7 @@ class ReadableStream(JsInstance, js_name="ReadableStream"):
     def iterate_bytes(self) -> ByteIterator:
         """For owners and faces: the rest of the stream as ``bytes`` or ``memoryview`` chunks; locks the stream.
 
-        Raises: TypeError when the stream is locked, and while iterating when a chunk is no buffer.
+        Raises: TypeError when the stream is locked, and while iterating when a chunk is neither buffer nor text.
         """
         return ByteIterator(self)
 

@@ -19,6 +19,7 @@ from .error import TypeError_
 from .promise import as_error, start
 from .strategies import Size, measure
 from .value import JsInstance, jsnull
+from .webidl import encode_text
 
 if TYPE_CHECKING:
     from .readable import ReadableStream
@@ -57,7 +58,9 @@ class Controller(Protocol):
         """The next chunk, or DONE. Raises: what the stream failed with."""
 
     async def read_bytes(self) -> Any:
-        """The next chunk as ``bytes`` or ``memoryview``, or DONE. Raises: TypeError for a chunk that is no buffer."""
+        """The next chunk as ``bytes`` or ``memoryview``, or DONE. Raises: TypeError for a chunk that is neither
+        buffer nor, where the stream is sent on, text.
+        """
 
     async def cancel(self, reason: Any) -> None:
         """Tell the source that nobody wants more."""
@@ -78,10 +81,12 @@ class BytesSource(Protocol):
     async def read(self) -> bytes: ...
 
 
-def chunk_bytes(chunk: Any) -> bytes | memoryview:
-    """The bytes of a chunk. Raises: TypeError for anything that is no buffer, strings included."""
+def chunk_bytes(chunk: Any, *, strict: bool = False) -> bytes | memoryview:
+    """The bytes of a chunk; text as UTF-8, unless ``strict``. Raises: TypeError for anything else that is no buffer."""
     data = as_bytes(chunk)
     if data is None:
+        if isinstance(chunk, str) and not strict:
+            return encode_text(chunk)
         raise TypeError_("This ReadableStream did not return bytes.")
     return data
 
@@ -277,7 +282,7 @@ class QueueController(JsInstance, js_name="ReadableStreamDefaultController"):
         if chunk is DONE:
             return DONE
         try:
-            return chunk_bytes(chunk)
+            return chunk_bytes(chunk, strict=self._stream._collected)
         except TypeError_ as error:
             self._stream._fail(error)
             with contextlib.suppress(Exception):

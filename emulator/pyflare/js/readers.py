@@ -206,6 +206,7 @@ class ByteIterator:
 
 
 async def collect(stream: ReadableStream) -> bytes:
-    """The whole of a byte stream."""
+    """The whole of a byte stream. Raises: TypeError for a chunk that is no buffer, text included."""
+    stream._collected = True
     chunks = [bytes(chunk) async for chunk in ByteIterator(stream)]
     return chunks[0] if len(chunks) == 1 else b"".join(chunks)

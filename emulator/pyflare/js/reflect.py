@@ -20,6 +20,7 @@ from .value import (
     JsInstance,
     JsObject,
     JsProxy,
+    arriving,
     get_property,
     jsnull,
     own_items,
@@ -114,6 +115,8 @@ class ReflectNamespace(JsInstance, js_name="Object"):
     def set(target: Any = None, key: Any = None, value: Any = None, *_: Any) -> bool:
         _require_object(target, "set")
         name = to_string(key)
+        if type(value) is float:
+            value = arriving(value)
         if isinstance(target, JsObject):
             target.__dict__[name] = value
         elif isinstance(target, dict):

@@ -106,7 +106,7 @@ class Rendezvous:
         if chunk is DONE:
             return DONE
         try:
-            return chunk_bytes(chunk)
+            return chunk_bytes(chunk, strict=self._stream._collected)
         except TypeError_ as error:
             self.fail(error)
             self.writable._error_if_writable(error)

@@ -26,7 +26,7 @@ _METHODS: Final = frozenset(
 _BODILESS: Final = frozenset({"GET", "HEAD"})
 _REDIRECTS: Final = frozenset({"follow", "manual"})
 _NO_BODY_ALLOWED: Final = "Request with a GET or HEAD method cannot have a body."
-_CACHE_MODES: Final = frozenset({"no-store", "no-cache", "reload"})
+_CACHE_MODES: Final = frozenset({"no-store", "no-cache"})
 
 
 class Request(Body, js_name="Request"):
@@ -147,6 +147,8 @@ class Request(Body, js_name="Request"):
         elif origin is not None and origin._has_body() and body is not jsnull:
             if method is not None and self.method in _BODILESS:
                 raise TypeError_(_NO_BODY_ALLOWED)
+            if origin.bodyUsed:
+                raise TypeError_("Cannot reconstruct a Request with a used body.")
             self._move_body(origin)
 
     def _read_rare_options(self, options: dict[str, Any]) -> None:

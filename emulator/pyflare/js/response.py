@@ -42,6 +42,7 @@ class Response(Body, js_name="Response"):
     ``init`` has ``status``, ``statusText``, ``headers``, ``webSocket``, ``encodeBody`` and ``cf``.
     """
 
+    _no_clone = "ReadableStream can only be serialized for RPC."
     type = "default"
     url = ""
     redirected = False
@@ -78,6 +79,11 @@ class Response(Body, js_name="Response"):
             self._read_options(init.__dict__)
         elif isinstance(init, dict):
             self._read_options(visible_items(init))
+        elif isinstance(init, str | int | float):
+            raise TypeError_(
+                "Failed to construct 'Response': constructor parameter 2 is not of type "
+                "'InitializerDict or Response'."
+            )
         else:
             self._read_options({name: get_property(init, name) for name in _MEMBERS})
 
@@ -165,7 +171,8 @@ class Response(Body, js_name="Response"):
             data, options = JsObject.adopt(options), {}
         serialised = JSON.stringify(data)
         if serialised is None:
-            raise TypeError_("The value cannot be serialised as JSON.")
+            # Production's answer for what has no JSON form.
+            serialised = "undefined"
         given = options if init is None else init
         response = cls.new(None, given) if given else cls.new(None)
         if response.status in NULL_BODY_STATUSES:
@@ -217,6 +224,11 @@ class Response(Body, js_name="Response"):
 
     @property
     def statusText(self) -> str:
+        """What the response was made with or came with; a response of one's own has none unless it is given."""
+        return self._status_text or ""
+
+    def reason(self) -> str:
+        """What whoever receives the response gets as ``statusText``."""
         return reason_phrase(self.status) if self._status_text is None else self._status_text
 
     @property
@@ -254,7 +266,7 @@ class Response(Body, js_name="Response"):
         Gives status, reason phrase, header pairs (lower-case names) and the body: None, ``bytes`` or ``memoryview``
         for known content, else an asynchronous iterator of them with ``aclose()`` and ``length``.
         Raises: TypeError when the body was used before; the iterator raises what the stream fails with, and TypeError
-        for a chunk that is no buffer.
+        for a chunk that is neither buffer nor text.
         """
         if self._used or (self._stream is not None and self._stream._disturbed):
             self._check_unused()
@@ -269,7 +281,7 @@ class Response(Body, js_name="Response"):
             take_encoded = getattr(self._source, "take_encoded", None)
             if take_encoded is not None and take_encoded():
                 self.encodeBody = "manual"
-        return self.status, self.statusText, pairs, self._take_wire_body()
+        return self.status, self.reason(), pairs, self._take_wire_body()
 
     def _take_wire_body(self) -> bytes | memoryview | ByteIterator | None:
         content = self._content

@@ -64,6 +64,9 @@ class String(StringMethods, JsInstance, js_name="String"):
     def __len__(self) -> int:
         return self.length
 
+    def __bool__(self) -> bool:
+        return True
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._value)
 

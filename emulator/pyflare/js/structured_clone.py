@@ -76,7 +76,19 @@ def structured_clone(
 
 def structuredClone(value: Any = None, options: Any = None) -> Any:
     """The global function: :func:`structured_clone` for a Worker's code."""
-    return structured_clone(value, options)
+    return structured_clone(value, options, host=_of_the_platform)
+
+
+def _of_the_platform(value: Any) -> Any:
+    """The copy of an instance of a class of the platform that can be copied."""
+    from .blob import Blob
+    from .headers import Headers
+
+    if isinstance(value, Headers):
+        return value.copy(immutable=value._immutable)
+    if type(value) is Blob:
+        return Blob.of(value._data, value.type)
+    raise refusal(value)
 
 
 class _Transfer:

@@ -17,9 +17,10 @@ from typing import Any, Final
 from .callbacks import run_callback, supervise
 from .clock import Handle, later
 from .error import Error, TypeError_
-from .number import to_number
+from .number import to_number, to_string
 from .promise import JsPromise, as_error, rejected
-from .value import JsInstance, get_property, is_nullish
+from .value import JsInstance, get_property, is_nullish, js_class_name, type_of
+from .webidl import wrong_type
 
 __all__ = [
     "Scheduler",
@@ -132,8 +133,22 @@ def _milliseconds(delay: Any) -> float:
 
 def _bound(name: str, function: Any, args: tuple[Any, ...]) -> Callable[[], Any]:
     if not callable(function):
-        raise TypeError_(f"Failed to execute '{name}': parameter 1 is not of type 'Function'.")
+        if name in ("setImmediate", "queueMicrotask"):
+            raise wrong_type(name, "ServiceWorkerGlobalScope", 1, "function")
+        raise TypeError_(
+            f'The "callback" argument must be of type function. Received {_received(function)}'
+        )
     return (lambda: function(*args)) if args else function
+
+
+def _received(value: Any) -> str:
+    """A value as the texts of Node's errors show it."""
+    if is_nullish(value):
+        return to_string(value)
+    kind = type_of(value)
+    if kind == "object":
+        return f"an instance of {js_class_name(value) or 'Object'}"
+    return f"type {kind} ({repr(value) if kind == 'string' else to_string(value)})"
 
 
 def setTimeout(function: Any, delay: Any = None, *args: Any) -> int:

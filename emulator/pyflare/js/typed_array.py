@@ -179,24 +179,22 @@ class TypedArray(ArrayMethods, JsBuffer, metaclass=JsClass, js_name="TypedArray"
     def __bool__(self) -> bool:
         return self.length > 0
 
-    def _position(self, key: Any) -> int:
+    def _position(self, key: Any, action: str = "subscripting") -> int:
         if isinstance(key, slice):
-            raise NotImplementedError(
-                "Slice subscripting isn't implemented for typed arrays; use .slice()"
-            )
+            raise NotImplementedError(f"Slice {action} isn't implemented for typed arrays")
         if not isinstance(key, int):
             raise TypeError(f"Expected key to be an int, got '{type(key).__name__}'")
         length = self.length
         position = key + length if key < 0 else key
         if not 0 <= position < length:
-            raise IndexError("array index out of range")
+            raise IndexError(key)
         return position
 
     def __getitem__(self, key: Any) -> Any:
         return self._items()[self._position(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._put(self._position(key), [value])
+        self._put(self._position(key, "assignment"), [value])
 
     def _put(self, position: int, items: Sequence[Any]) -> None:
         packed = self._pack(items)
@@ -261,9 +259,9 @@ class TypedArray(ArrayMethods, JsBuffer, metaclass=JsClass, js_name="TypedArray"
         items = self._items()
         return self._like(items[index] for index in self._matches(function))
 
-    def reverse(self) -> Any:
+    def reverse(self) -> None:
+        """In place; Python's method, which gives nothing back."""
         self._put(0, list(self)[::-1])
-        return self
 
     def sort(self, compare: Any = None) -> Any:
         """Sort in place by number, or by ``compare(a, b)``."""
@@ -289,3 +287,6 @@ class TypedArray(ArrayMethods, JsBuffer, metaclass=JsClass, js_name="TypedArray"
         copy = self.slice()
         copy[int(position)] = value
         return copy
+
+
+Sequence.register(TypedArray)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from .calling import adapt, by_keywords_too
 from .object_statics import ObjectStatics
@@ -32,6 +32,8 @@ __all__ = [
     "JsObject",
     "JsProxy",
     "array",
+    "arrived",
+    "arriving",
     "get_property",
     "is_index",
     "is_nullish",
@@ -45,6 +47,9 @@ __all__ = [
     "type_of",
     "with_indices_first",
 ]
+
+
+Items = TypeVar("Items", list[Any], tuple[Any, ...])
 
 
 class JsNull:
@@ -121,6 +126,18 @@ class JsProxy:
         from .object_map import ObjectMap
 
         return ObjectMap(self, hereditary=hereditary)
+
+    def as_py_json(self) -> Any:
+        """The object, and every object and array within, as Python's mappings and sequences. Live."""
+        from .object_map import as_py_json
+
+        return as_py_json(self)
+
+    def to_weakref(self) -> Any:
+        """``new WeakRef(self)``."""
+        from .weak import WeakRef
+
+        return WeakRef._construct(self)
 
     def hasOwnProperty(self, key: Any = None, *_: Any) -> bool:
         """``Object.prototype.hasOwnProperty``."""
@@ -288,7 +305,7 @@ class JsObject(JsProxy, metaclass=ObjectConstructor, js_name="Object"):
         if name[-1:] == "_" and keyword.iskeyword(name[:-1]):
             name = name[:-1]
         if type(value) is float:
-            value = _arriving(value)
+            value = arriving(value)
         object.__setattr__(self, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -303,12 +320,18 @@ _new_object: Callable[[type[JsObject]], JsObject] = object.__new__
 _set_properties: Callable[[JsObject, dict[str, Any]], None] = JsObject.__dict__["__dict__"].__set__
 
 
-def _arriving(number: float) -> int | float:
-    """A number as JavaScript gives it back: whole numbers are ints, -0 stays a float."""
+def arriving(number: float) -> int | float:
+    """A number as JavaScript gives it back: whole numbers are ints."""
     if number.is_integer() and -MAX_SAFE_INTEGER <= number <= MAX_SAFE_INTEGER:
-        whole = int(number)
-        return whole if whole or str(number)[0] != "-" else number
+        return int(number)
     return number
+
+
+def arrived(items: Items) -> Items | list[Any]:
+    """The items as JavaScript gives them back; the sequence itself when nothing in it changes by that."""
+    if float not in map(type, items):
+        return items
+    return [arriving(item) if type(item) is float else item for item in items]
 
 
 def iterable(value: Any) -> Any:

@@ -50,6 +50,23 @@ class WeakMap(JsInstance, js_name="WeakMap"):
     def get(self, key: Any) -> Any:
         return self._entries.get(id(key), (None, None))[1]
 
+    # What has these methods is a mapping to Python.
+
+    def __getitem__(self, key: Any) -> Any:
+        if not self.has(key):
+            raise KeyError(key)
+        return self.get(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.set(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        if not self.delete(key):
+            raise KeyError(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return bool(self.has(key))
+
     def has(self, key: Any) -> bool:
         return id(key) in self._entries
 

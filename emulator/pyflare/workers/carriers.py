@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import greenlet as greenlets  # type: ignore[import-untyped]
 from greenlet import getcurrent
 
+from pyflare.pyodide.webloop import PyodideTask
 from pyflare.workers.current import WorkerScope, current, current_event
 from pyflare.workers.event import ExecutionContext
 from pyflare.workers.exits import EXITS, WorkerExit
@@ -186,7 +187,7 @@ class CarrierPool:
         if section is not None:
             steps = guard(Turns(section), steps, coroutine)  # type: ignore[arg-type]
         driven: Any = DrivenCoroutine(steps, coroutine)  # type: ignore[arg-type]
-        task: asyncio.Task[T] = asyncio.Task(driven, loop=loop, **options)
+        task: asyncio.Task[T] = PyodideTask(driven, loop=loop, **options)
         event = current_event.get() if context is None else context.get(current_event)
         if type(event) is ExecutionContext and type(coroutine) is CoroutineType:
             folder = scope.space.folder

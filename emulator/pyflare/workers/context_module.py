@@ -71,7 +71,7 @@ class ContextModule(ModuleType):
         if namespace is None:
             super().__setattr__(name, value)
             return
-        self._give_way(name)
+        self.give_way(name)
         setattr(namespace, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -108,8 +108,8 @@ class ContextModule(ModuleType):
                 f"cannot reach attribute {name!r}"
             ) from None
 
-    def _give_way(self, name: str) -> None:
-        """Keeps a shared name out of the dictionary, so that a worker's own value is seen first."""
+    def give_way(self, name: str) -> None:
+        """Keep a shared name out of the dictionary, so that a worker's own value is seen first."""
         own = self.__dict__
         own["_overridden"].add(name)
         if name in own:

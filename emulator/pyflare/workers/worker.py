@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyflare.js.caches import CacheOpener, cache_opener
 from pyflare.js.clock import call_later, wall_time
+from pyflare.js.cloudflare_global import compatibility_flags
 from pyflare.js.error import Error
 from pyflare.js.fetch import Send, outbound
-from pyflare.js.globals import node_compat
+from pyflare.js.globals import GlobalScope, global_scope, node_compat
 from pyflare.js.response import Response
 from pyflare.js.rpc.errors import is_passing
 from pyflare.js.rpc.host import StubHost, stub_host
@@ -92,7 +93,10 @@ class WorkerDefinition:
 
 
 class Globals:
-    """What a worker itself has put into ``js``."""
+    """What a worker itself has put into ``js``, which is ``js.globalThis``."""
+
+    def __init__(self, scope: GlobalScope) -> None:
+        self.__dict__ = vars(scope)
 
 
 class Worker:
@@ -141,7 +145,11 @@ class Worker:
         scope.space = definition.space
         scope.space.scope = scope
         scope.compat = definition.compat
-        scope.namespaces = {"js": Globals(), "_cloudflare_compat_flags": definition.compat}
+        globals_ = GlobalScope._make()
+        scope.context.run(global_scope.set, globals_)
+        scope.namespaces = {"js": Globals(globals_), "_cloudflare_compat_flags": definition.compat}
+        flags = getattr(definition.compat, "flags", None)
+        scope.context.run(compatibility_flags.set, flags)
         scope.data["env"] = definition.environment
         scope.data["exports"] = None
         if getattr(definition.compat, "enable_ctx_exports", False):

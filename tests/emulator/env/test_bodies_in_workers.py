@@ -64,8 +64,8 @@ def test_the_body_of_a_request_that_was_read_is_not_stored_as_nothing(
     async def program(flare: Pyflare) -> Any:
         return (await request(flare, "/twice", method="POST", body=b"new")).json
 
-    disturbed = "TypeError: This ReadableStream is disturbed."
-    assert run(program, config) == ["new", [disturbed, disturbed], "old", "old"]
+    locked = "TypeError: The ReadableStream has been locked to a reader."
+    assert run(program, config) == ["new", [locked, locked], "old", "old"]
 
 
 @pytest.mark.parametrize("path", ["cached", "clone"])

@@ -331,7 +331,10 @@ class TestPut:
             except Exception as error:
                 return str(error), await kv.get("k")
 
-        assert kv(program) == ("TypeError: This ReadableStream is disturbed.", "old")
+        text = {
+            "text": "TypeError: The ReadableStream has been locked to a reader.",
+        }.get(way, "TypeError: This ReadableStream is disturbed.")
+        assert kv(program) == (text, "old")
 
     def test_a_value_that_was_read_is_refused(self, kv: Bench) -> None:
         async def program(kv: Any) -> None:
@@ -366,14 +369,14 @@ class TestPut:
 
         assert kv(program) == "bc"
 
-    def test_a_stream_of_texts_is_refused_and_cancelled(self, kv: Bench) -> None:
+    def test_a_stream_of_numbers_is_refused_and_cancelled(self, kv: Bench) -> None:
         cancelled = []
 
         async def program(kv: Any) -> None:
             import js
 
             async def pull(controller: Any) -> None:
-                controller.enqueue("text")
+                controller.enqueue(5)
 
             source = {"pull": pull, "cancel": cancelled.append}
             await kv.put("k", js.ReadableStream.new(source))

@@ -91,8 +91,8 @@ def test_integral_numbers_arrive_as_int() -> None:
     assert type(from_float(2.0**53)) is float
 
 
-def test_minus_zero_stays_a_float() -> None:
-    assert math.copysign(1, from_float(-0.0)) == -1
+def test_minus_zero_arrives_as_zero() -> None:
+    assert repr(from_float(-0.0)) == "0"
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_a_once_callable_is_called_once() -> None:
     assert once(1) == 2
     with pytest.raises(JsException) as caught:
         once(1)
-    assert str(caught.value) == "Error: OnceProxy has already been destroyed"
+    assert str(caught.value) == "Error: OnceProxy can only be called once"
     with pytest.raises(JsException):
         once.destroy()
 

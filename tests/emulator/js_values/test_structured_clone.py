@@ -197,3 +197,26 @@ def test_what_is_nested_too_deeply_is_refused() -> None:
         structured_clone(value)
     while value.length:  # taken apart by hand, as Python frees nested objects recursively
         value = value.pop()
+
+
+def test_headers_and_blobs_are_copied_by_the_global_function() -> None:
+    from pyflare.js.blob import Blob
+    from pyflare.js.headers import Headers
+    from pyflare.js.structured_clone import structuredClone
+
+    held = JsObject.adopt({"headers": Headers.new({"a": "1"}), "blob": Blob.of(b"abc", "text/x")})
+    made = structuredClone(held)
+    held.headers.set("a", "2")
+    assert made.headers.get("a") == "1"
+    assert (made.blob.size, made.blob.type) == (3, "text/x")
+
+
+def test_files_and_responses_are_not_copied() -> None:
+    from pyflare.js.blob import File
+    from pyflare.js.response import Response
+    from pyflare.js.structured_clone import structuredClone
+
+    with pytest.raises(JsException, match='object of type "File"'):
+        structuredClone(File.named(b"", "n", ""))
+    with pytest.raises(JsException, match="ReadableStream can only be serialized for RPC"):
+        structuredClone(Response.new("x"))

@@ -23,6 +23,7 @@ from pyflare.js.buffer import (
 from pyflare.js.collections import JsMap, JsSet, LiteralMap
 from pyflare.js.error import Error
 from pyflare.js.from_python import ConversionError, to_js
+from pyflare.js.json import stringify
 from pyflare.js.proxy import JsDoubleProxy
 from pyflare.js.semantics import PYODIDE_314, semantics
 from pyflare.js.value import JsObject, jsnull
@@ -175,15 +176,20 @@ def test_a_value_without_a_form_stands_as_a_proxy() -> None:
 
 def test_proxies_made_on_the_way_are_recorded() -> None:
     thing = Thing()
-    proxies: list[Any] = []
+    proxies = JsArray.of()
     to_js([thing], pyproxies=proxies)
     assert [proxy.unwrap() for proxy in proxies] == [thing]
+
+
+def test_proxies_are_recorded_in_a_javascript_array() -> None:
+    with pytest.raises(TypeError, match="Expected a JsArray for the pyproxies argument"):
+        to_js([Thing()], pyproxies=[])
 
 
 def test_without_proxies_a_value_without_a_form_is_refused() -> None:
     with pytest.raises(ConversionError) as caught:
         to_js([1j], create_pyproxies=False)
-    assert str(caught.value) == "No conversion known for 1j."
+    assert str(caught.value) == "No conversion known for x."
 
 
 def test_the_default_converter_is_asked_for_values_without_a_form() -> None:
@@ -219,6 +225,16 @@ def test_the_eager_converter_comes_before_every_rule() -> None:
         return "a tuple" if isinstance(value, tuple) else value
 
     assert to_js([(1,), [2]], eager_converter=eager)[0] == "a tuple"
+
+
+def test_the_eager_converter_can_leave_an_object_to_the_rules() -> None:
+    def eager(value: Any, convert: Any, cache: Any) -> Any:
+        if isinstance(value, dict):
+            return JsObject.fromEntries([[key, convert(item)] for key, item in value.items()])
+        return convert(value)
+
+    made = to_js({"a": [{"b": (1, "x")}]}, eager_converter=eager)
+    assert stringify(made) == '{"a":[{"b":[1,"x"]}]}'
 
 
 def test_datetimes_have_no_form_of_their_own() -> None:

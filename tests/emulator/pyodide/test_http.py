@@ -36,7 +36,7 @@ def response(body: Any = "hello", **options: Any) -> FetchResponse:
 
 def test_attributes_carry_pythons_names() -> None:
     made = response(status=201, headers={"X-A": "b"})
-    assert (made.status, made.ok, made.status_text, made.type) == (201, True, "Created", "default")
+    assert (made.status, made.ok, made.status_text, made.type) == (201, True, "", "default")
     assert (made.headers["x-a"], made.redirected, made.body_used) == ("b", False, False)
 
 
@@ -105,13 +105,13 @@ def test_a_clone_can_be_read_besides_the_original() -> None:
 @pytest.mark.parametrize(
     ("status", "text"),
     [
-        (404, "404 Client Error: Not Found for url: http://asked/"),
-        (503, "503 Server Error: Service Unavailable for url: http://asked/"),
+        (404, "404 Client Error: Sorry for url: http://asked/"),
+        (503, "503 Server Error: Sorry for url: http://asked/"),
     ],
 )
 def test_raise_for_status(status: int, text: str) -> None:
     with pytest.raises(HttpStatusError) as caught:
-        response(status=status).raise_for_status()
+        response(status=status, statusText="Sorry").raise_for_status()
     assert str(caught.value) == text
     assert str(pickle.loads(pickle.dumps(caught.value))) == text
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import importlib
+import subprocess
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -142,3 +143,10 @@ def test_bad_registrations_are_refused() -> None:
         register_js_module("x", 1)
     with pytest.raises(ValueError, match="Cannot unregister 'never'"):
         unregister_js_module("never")
+
+
+@pytest.mark.parametrize("name", ["code", "ffi", "webloop"])
+def test_the_package_brings_its_modules(name: str) -> None:
+    fresh = f"import pyflare.pyodide as pyodide; print(pyodide.{name}.__name__)"
+    ran = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == f"pyflare.pyodide.{name}"

@@ -44,7 +44,6 @@ EXPRESSIONS = [
     "2**31",
     "2**53 - 1",
     "1.5",
-    "-0",
     "NaN",
     "Infinity",
     "-Infinity",
@@ -133,6 +132,7 @@ READ_ONLY = [
     ("Object.assign([1], {extra: 2})", [1]),
     ("Object(5n)", 5),
     ("5n", 5),
+    ("-0", 0),
 ]
 
 _NODE = shutil.which("node")

@@ -204,9 +204,17 @@ def test_what_the_input_fails_with_fails_the_body() -> None:
     asyncio.run(main())
 
 
-def test_a_body_that_gives_no_bytes_fails() -> None:
+def test_a_body_may_give_text() -> None:
     async def main() -> None:
         made = shout().transform(Response.new(ReadableStream.from_(["<p>"])))
+        assert "<p" in await made.text()
+
+    asyncio.run(main())
+
+
+def test_a_body_that_gives_neither_bytes_nor_text_fails() -> None:
+    async def main() -> None:
+        made = shout().transform(Response.new(ReadableStream.from_([5])))
         with pytest.raises(JsException, match="did not return bytes"):
             await made.text()
 

@@ -21,6 +21,7 @@ from pyflare.js.http_transport import HttpTransport
 from pyflare.js.readable import ReadableStream
 from pyflare.js.request import Request
 from pyflare.js.transform import FixedLengthStream
+from pyflare.js.value import jsnull
 from tests.emulator.conftest import Runner, write_worker
 
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"
@@ -133,6 +134,56 @@ def test_a_body_of_unknown_length_goes_in_chunks() -> None:
 
     server = run(test, answer=lambda head: None)
     assert b"\r\ntransfer-encoding: chunked\r\n" in server.heads[0]
+
+
+def test_a_user_and_password_of_the_url_are_not_sent() -> None:
+    async def test(server: Server) -> None:
+        url = server.url.replace("://", "://user:p%40w@") + "at@sign?x=y@z"
+        response = await fetch(url)
+        assert response.url == url
+
+    server = run(test)
+    assert server.heads[0].startswith(b"get /at@sign?x=y@z http/1.1")
+    assert b"authorization" not in server.heads[0]
+    assert b"host: 127.0.0.1:" in server.heads[0]
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_no_body_is_a_length_of_zero(method: str) -> None:
+    async def test(server: Server) -> None:
+        await fetch(server.url, method=method)
+
+    assert run(test).heads[0].count(b"\r\ncontent-length: 0\r\n") == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_request_that_has_never_a_body_tells_no_length(method: str) -> None:
+    async def test(server: Server) -> None:
+        await fetch(server.url, method=method)
+
+    server = run(test, answer=lambda head: b"HTTP/1.1 204 No Content\r\n\r\n")
+    assert b"content-length" not in server.heads[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "head"),
+    [
+        ("HEAD", b"200 OK\r\ncontent-length: 7"),
+        ("GET", b"204 No Content"),
+        ("GET", b"304 Not Modified"),
+    ],
+)
+@pytest.mark.parametrize("pooled", [True, False])
+def test_an_answer_without_a_body_has_null_for_it(method: str, head: bytes, pooled: bool) -> None:
+    async def test(server: Server) -> None:
+        if not pooled:
+            outbound.set(None)
+        response = await fetch(server.url, method=method)
+        assert response.body is jsnull
+        assert await response.text() == ""
+        assert response.headers.get("content-length") in ("7", jsnull)
+
+    run(test, answer=lambda _: b"HTTP/1.1 " + head + b"\r\n\r\n")
 
 
 def test_the_address_of_a_client_is_not_told_to_other_servers() -> None:

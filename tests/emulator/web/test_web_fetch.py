@@ -104,6 +104,22 @@ def test_redirects_change_the_method_as_the_standard_says(
     run(test, redirects({"http://h/a": (status, "/b?c")}, seen))
 
 
+def test_a_request_that_loses_its_body_on_the_way_keeps_what_describes_it() -> None:
+    kept: list[Any] = []
+
+    async def handler(request: Request) -> Response:
+        kept.append([request.headers.get(name) for name in ("content-type", "content-language")])
+        status = 303 if len(kept) == 1 else 200
+        return Response.from_wire(status, "", [(b"location", b"/b")], None, url=request.url)
+
+    async def test() -> None:
+        headers = {"content-type": "a/b", "content-language": "de"}
+        await fetch("http://h/a", method="POST", body="b", headers=headers)
+
+    run(test, handler)
+    assert kept == [["a/b", "de"], ["a/b", "de"]]
+
+
 def test_manual_redirects_are_handed_back() -> None:
     seen: list[str] = []
 
@@ -120,7 +136,8 @@ def test_twenty_redirects_are_followed_and_no_more() -> None:
         assert response.status == 200
         with pytest.raises(JsException) as caught:
             await fetch("http://h/0")
-        assert str(caught.value) == "TypeError: Too many redirects."
+        addresses = ", ".join(f"http://h/{n}" for n in range(21))
+        assert str(caught.value) == f"TypeError: Too many redirects.{addresses}"
 
     run(test, redirects({f"http://h/{hop}": (302, f"/{hop + 1}") for hop in range(21)}, []))
 

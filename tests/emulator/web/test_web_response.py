@@ -41,7 +41,7 @@ def test_the_plainest_response() -> None:
     response = Response.new("hi")
     assert (response.status, response.statusText, response.ok, response.type) == (
         200,
-        "OK",
+        "",
         True,
         "default",
     )
@@ -147,8 +147,10 @@ def test_encode_body() -> None:
         (599, "Server Error"),
     ],
 )
-def test_the_reason_phrase_is_filled_in(status: int, phrase: str) -> None:
-    assert Response.new("x", status=status).statusText == phrase
+def test_whoever_receives_a_response_gets_a_reason_phrase(status: int, phrase: str) -> None:
+    made = Response.new("x", status=status)
+    assert made.statusText == ""
+    assert made.take_payload()[1] == phrase
 
 
 @pytest.mark.parametrize("form", ["keywords", "dict", "object"])
@@ -335,11 +337,59 @@ def test_an_error_in_the_stream_propagates_from_the_iterator() -> None:
     asyncio.run(main())
 
 
-def test_strings_in_a_response_stream_are_refused_and_the_source_is_cancelled() -> None:
+def test_text_in_a_response_stream_is_sent_as_utf_8() -> None:
+    async def main() -> None:
+        transform = TransformStream.new()
+        writer = transform.writable.getWriter()
+        writer.write("hellö")
+        writer.close()
+        assert await sent(Response.new(transform.readable)) == "hellö".encode()
+        assert await sent(Response.new(ReadableStream.from_(["strü", b"b"]))) == "strüb".encode()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("transformed", [False, True])
+@pytest.mark.parametrize("method", ["text", "arrayBuffer", "json", "blob"])
+def test_a_body_reader_takes_no_text_from_a_stream(method: str, transformed: bool) -> None:
+    async def main() -> None:
+        stream = ReadableStream.from_(["text"])
+        if transformed:
+            stream = stream.pipeThrough(TransformStream.new())
+        with pytest.raises(JsException) as caught:
+            await getattr(Response.new(stream), method)()
+        assert str(caught.value) == "TypeError: This ReadableStream did not return bytes."
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("init", [5, 1.5, True, "abc"])
+def test_an_init_that_is_no_object_is_refused(init: Any) -> None:
+    with pytest.raises(JsException, match="parameter 2 is not of type 'InitializerDict or Resp"):
+        Response.new("x", init)
+
+
+@pytest.mark.parametrize("seen_before", [False, True])
+def test_a_body_that_was_read_stays_locked(seen_before: bool) -> None:
+    async def main() -> None:
+        response = Response.new("abc")
+        if seen_before:
+            assert not response.body.locked
+        assert await response.text() == "abc"
+        assert response.body.locked
+        with pytest.raises(JsException, match="currently locked to a reader"):
+            response.body.getReader()
+        with pytest.raises(JsException, match="currently locked to a reader"):
+            await response.body.cancel()
+
+    asyncio.run(main())
+
+
+def test_numbers_in_a_response_stream_are_refused_and_the_source_is_cancelled() -> None:
     async def main() -> None:
         reasons: list[Any] = []
         stream = ReadableStream.new(
-            start=lambda controller: controller.enqueue("text"),
+            start=lambda controller: controller.enqueue(5),
             cancel=lambda reason: reasons.append(reason),
         )
         with pytest.raises(JsException) as caught:
@@ -423,3 +473,8 @@ def test_headers_given_are_copied() -> None:
     response = Response.new("x", headers=headers)
     headers.set("a", "2")
     assert response.headers.get("a") == "1"
+
+
+def test_what_has_no_json_form_is_written_as_undefined() -> None:
+    made = Response.json(None)
+    assert made.take_payload()[3] == b"undefined"

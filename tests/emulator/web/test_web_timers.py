@@ -22,6 +22,7 @@ from pyflare.js.timers import (
     setInterval,
     setTimeout,
 )
+from pyflare.js.value import JsObject, jsnull
 
 
 class TurnedLoop(asyncio.SelectorEventLoop):
@@ -225,13 +226,36 @@ def test_microtasks_and_immediates_come_after_the_running_code() -> None:
     run(test)
 
 
-@pytest.mark.parametrize("start", [setTimeout, setInterval, setImmediate, queueMicrotask])
-def test_only_functions_can_be_called_later(start: Any) -> None:
+@pytest.mark.parametrize("start", [setTimeout, setInterval])
+@pytest.mark.parametrize(
+    ("given", "received"),
+    [
+        ("code", "type string ('code')"),
+        (5, "type number (5)"),
+        (None, "undefined"),
+        (jsnull, "null"),
+        (JsObject.adopt({}), "an instance of Object"),
+    ],
+)
+def test_timers_call_functions_only(start: Any, given: Any, received: str) -> None:
+    async def test(_timers: Timers) -> None:
+        with pytest.raises(JsException) as caught:
+            start(given)
+        assert str(caught.value) == (
+            f'TypeError: The "callback" argument must be of type function. Received {received}'
+        )
+
+    run(test)
+
+
+@pytest.mark.parametrize("start", [setImmediate, queueMicrotask])
+def test_only_functions_can_be_called_soon(start: Any) -> None:
     async def test(_timers: Timers) -> None:
         with pytest.raises(JsException) as caught:
             start("code")
         assert str(caught.value) == (
-            f"TypeError: Failed to execute '{start.__name__}': parameter 1 is not of type 'Function'."
+            f"TypeError: Failed to execute '{start.__name__}' on 'ServiceWorkerGlobalScope': "
+            "parameter 1 is not of type 'function'."
         )
 
     run(test)

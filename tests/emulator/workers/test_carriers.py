@@ -125,6 +125,27 @@ def test_a_task_cancelled_before_its_first_step_leaves_no_warning(
     gc.collect()
 
 
+def test_a_task_of_a_worker_has_the_methods_of_a_promise(workers: Any, scope: WorkerScope) -> None:
+    async def fails() -> None:
+        raise KeyError("k")
+
+    async def event() -> list[Any]:
+        ended: list[str] = []
+        # Types of asyncio know nothing of a promise's methods.
+        create_task: Any = asyncio.create_task
+        ensure_future: Any = asyncio.ensure_future
+        first = create_task(asyncio.sleep(0, 3)).then(lambda value: value + 1)
+        second = ensure_future(fails()).catch(lambda error: type(error).__name__)
+        third = ensure_future(waits()).finally_(lambda: ended.append("end"))
+        return [await first, await second, await third, ended]
+
+    async def main() -> list[Any]:
+        return await workers.pool.drive(event(), scope.new_context())
+
+    value, error, _, ended = workers.run(main())
+    assert (value, error, ended) == (4, "KeyError", ["end"])
+
+
 def test_a_task_shows_the_coroutine_of_the_worker(workers: Any, scope: WorkerScope) -> None:
     async def event() -> str:
         task = asyncio.create_task(waits())

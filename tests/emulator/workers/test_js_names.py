@@ -56,3 +56,31 @@ def test_node_names_are_there_with_the_flag(run: Runner, tmp_path: Path) -> None
 
 def test_node_names_are_absent_without_the_flag(run: Runner, tmp_path: Path) -> None:
     assert answer(run, tmp_path, NODE) == dict.fromkeys(_NAMES, False)
+
+
+ONE_SCOPE = """
+    import js
+    from workers import WorkerEntrypoint, Response
+
+    class Default(WorkerEntrypoint):
+        async def fetch(self, request):
+            js.foo = 5
+            js.globalThis.bar = 6
+            js.btoa
+            js.globalThis.btoa = "replaced"
+            flags = js.Cloudflare.compatibilityFlags
+            return Response.json([
+                js.globalThis.foo, js.bar, js.btoa, js.globalThis.btoa, flags.nodejs_compat,
+                flags.python_workers, hasattr(flags, "no_nodejs_compat"), js.ServiceWorkerGlobalScope.name,
+            ])
+    """
+
+
+def test_the_module_and_the_global_scope_are_one(run: Runner, tmp_path: Path) -> None:
+    found = answer(run, tmp_path, ONE_SCOPE)
+    assert found[:4] == [5, 6, "replaced", "replaced"]
+
+
+def test_the_compatibility_flags_are_told(run: Runner, tmp_path: Path) -> None:
+    found = answer(run, tmp_path, ONE_SCOPE, compatibility_date="2026-07-01")
+    assert found[4:] == [False, True, False, "ServiceWorkerGlobalScope"]

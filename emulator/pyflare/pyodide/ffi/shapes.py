@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ...js.object_map import ObjectMap
 from ...js.value import JsProxy
 
 __all__ = [
@@ -28,6 +29,8 @@ class _Shape(type):
     """The metaclass: an instance is a JavaScript value whose class has every name in ``_required``."""
 
     _required: tuple[str, ...]
+    #: Classes whose instances count too, though their names are Python's.
+    _also: tuple[type, ...] = ()
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return cls.__subclasscheck__(type(instance))
@@ -35,7 +38,11 @@ class _Shape(type):
     def __subclasscheck__(cls, subclass: type) -> bool:
         if type.__subclasscheck__(cls, subclass):
             return True
-        return issubclass(subclass, JsProxy) and all(_has(subclass, name) for name in cls._required)
+        if not issubclass(subclass, JsProxy):
+            return False
+        return issubclass(subclass, cls._also) or all(
+            _has(subclass, name) for name in cls._required
+        )
 
     def __getitem__(cls, _: Any) -> _Shape:
         """``JsMap[str, int]`` in an annotation."""
@@ -81,12 +88,14 @@ class JsMap(metaclass=_Shape):
     """A JavaScript map, or an object with a map's reading methods and size."""
 
     _required: ClassVar[tuple[str, ...]] = ("get", "has", "size", "keys", "__iter__")
+    _also: ClassVar[tuple[type, ...]] = (ObjectMap,)
 
 
 class JsMutableMap(metaclass=_Shape):
     """A :class:`JsMap` that can be written."""
 
     _required: ClassVar[tuple[str, ...]] = (*JsMap._required, "set", "delete")
+    _also: ClassVar[tuple[type, ...]] = (ObjectMap,)
 
 
 class JsFetchResponse(metaclass=_Shape):

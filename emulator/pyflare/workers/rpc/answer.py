@@ -56,7 +56,7 @@ async def lend(
         return received
     received = object.__new__(Response)
     received.status = response.status
-    received._status_text = response._status_text
+    received._status_text = response.reason()
     received._headers = response.headers.copy(immutable=True)
     received.encodeBody = response.encodeBody
     received.url = url
