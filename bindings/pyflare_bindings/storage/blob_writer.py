@@ -142,8 +142,13 @@ class BlobWriter:
             self._done = self._job = self._store.submit(partial(self._hash_and, job, batch))
 
     async def _wait(self) -> None:
-        if self._done is not None:
-            await asyncio.shield(asyncio.wrap_future(self._done))
+        done = self._done
+        if done is None:
+            return
+        if done.done():
+            done.result()
+        else:
+            await asyncio.shield(asyncio.wrap_future(done))
 
     # On a thread
 
