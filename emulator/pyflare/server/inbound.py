@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from os import urandom
+from random import getrandbits
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -176,22 +176,37 @@ def read_scope(scope: Scope, upstream: Upstream | None) -> Inbound:
         scheme = upstream.protocol
         headers = _mapped_inward(headers, host, upstream.host.encode("latin-1"))
         origin = _origin(scheme, upstream.host.encode("latin-1"))
-    protocol, visitor = _SCHEMES.get(scheme, _SCHEMES["http"])
-    added = (
-        _ACCEPT_ENCODING,
-        (b"cf-connecting-ip", address),
-        (b"x-forwarded-for", forwarded + address),
-        protocol,
-        visitor,
-        _COUNTRY if "pyflare.cf" not in scope else _country(scope["pyflare.cf"]),
-        (b"cf-ray", urandom(8).hex().encode() + _COLO),
-    )
+    added = _added(scheme, address)
+    if forwarded or "pyflare.cf" in scope:
+        added = _changed(added, forwarded + address, scope)
     if given is None:
         headers += added
     else:
         headers += [pair for pair in added if pair[0] not in given]
+    if given is None or b"cf-ray" not in given:
+        headers.append((b"cf-ray", b"%016x%b" % (getrandbits(64), _COLO)))
     path, query = _target(scope)
     return Inbound(origin, path, query, host, headers, length, accept)
+
+
+@lru_cache(maxsize=64)
+def _added(scheme: str, address: bytes) -> tuple[tuple[bytes, bytes], ...]:
+    """What every request of a client gets, but for the ray of each."""
+    return (
+        _ACCEPT_ENCODING,
+        (b"cf-connecting-ip", address),
+        (b"x-forwarded-for", address),
+        *_SCHEMES.get(scheme, _SCHEMES["http"]),
+        _COUNTRY,
+    )
+
+
+def _changed(
+    added: tuple[tuple[bytes, bytes], ...], forwarded: bytes, scope: Scope
+) -> tuple[tuple[bytes, bytes], ...]:
+    """The same for a request that came through others, or whose `request.cf` was given."""
+    country = _country(scope["pyflare.cf"]) if "pyflare.cf" in scope else _COUNTRY
+    return (*added[:2], (b"x-forwarded-for", forwarded), *added[3:5], country)
 
 
 def _country(cf: Mapping[str, Any]) -> tuple[bytes, bytes]:
