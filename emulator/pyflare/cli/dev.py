@@ -118,17 +118,8 @@ class _Ignored(argparse.Action):
         namespace.ignored = [*namespace.ignored, option_string]
 
 
-class _IgnoredList(Listed):
+class _IgnoredList(_Ignored, Listed):
     """The same for an option that takes several values."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        namespace.ignored = [*namespace.ignored, option_string]
 
 
 def _default_level() -> str:
