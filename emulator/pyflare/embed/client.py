@@ -118,7 +118,6 @@ class _Exchange(httpx.AsyncByteStream):
         """The Pyflare is closed: whoever waits is told, and the worker's side as if the client had gone."""
         self.failed(RuntimeError("This Pyflare was closed before the request was answered."))
         self._gone.set()
-        self.answered.set()
         while not self._body.empty():
             self._body.get_nowait()
         self._body.put_nowait(None)
