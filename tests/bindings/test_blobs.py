@@ -316,14 +316,17 @@ def test_a_directory_that_cannot_be_created_is_named(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_disk_that_refuses_is_named_also_while_content_is_hashed_beside(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [MIB, 2 * MIB])
+def test_a_disk_that_refuses_is_named_also_while_content_is_hashed_beside(
+    tmp_path: Path, size: int
+) -> None:
     (tmp_path / "blobs").write_text("a file where the directory should be")
 
     async def run() -> None:
         store = BlobStore(tmp_path / "blobs")
         try:
             async with store.writer(["md5"]) as writer:
-                await writer.commit(b"x" * MIB)
+                await writer.commit(b"x" * size)
         finally:
             await store.close()
 
@@ -331,22 +334,46 @@ def test_a_disk_that_refuses_is_named_also_while_content_is_hashed_beside(tmp_pa
         asyncio.run(run())
 
 
-def test_a_write_fails_and_leaves_nothing_when_no_thread_can_hash_beside_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("start", "size"), [("submit_hashing", 2 * MIB), ("submit_beside", MIB)])
+def test_a_write_fails_and_leaves_nothing_when_no_thread_can_be_had_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str, size: int
 ) -> None:
     def refuse(*_: object) -> None:
         raise RuntimeError("can't start new thread")
 
     async def run() -> list[str]:
         store = BlobStore(tmp_path / "blobs")
-        monkeypatch.setattr(BlobStore, "submit_hashing", refuse)
+        monkeypatch.setattr(BlobStore, start, refuse)
         with pytest.raises(RuntimeError, match="new thread"):
             async with asyncio.timeout(10), store.writer(["md5"]) as writer:
-                await writer.commit(b"x" * MIB)
+                await writer.commit(b"x" * size)
         await store.close()
         return names(tmp_path / "blobs")
 
     assert asyncio.run(run()) == []
+
+
+@pytest.mark.parametrize("hashes", [["md5"], ["md5", "sha256"], []])
+@pytest.mark.parametrize("size", [127 * 1024, 128 * 1024, MIB // 2 + 1, MIB - 1, MIB, MIB + 1])
+def test_contents_given_at_once_are_hashed_and_kept_whatever_thread_does_it(
+    tmp_path: Path, size: int, hashes: list[str]
+) -> None:
+    contents = [os.urandom(size) for _ in range(4)]
+
+    async def put(store: BlobStore, content: bytes) -> Blob:
+        async with store.writer(hashes) as writer:
+            return await writer.commit(content)
+
+    async def run() -> list[Blob]:
+        store = BlobStore(tmp_path)
+        blobs = list(await asyncio.gather(*(put(store, content) for content in contents)))
+        await store.close()
+        return blobs
+
+    for blob, content in zip(asyncio.run(run()), contents, strict=True):
+        expected = {name: hashlib.new(name, content).digest() for name in hashes}
+        assert (blob.size, blob.digests) == (size, expected)
+        assert (tmp_path / blob.id).read_bytes() == content
 
 
 def test_a_sweep_removes_what_earlier_runs_left_and_no_row_knows(tmp_path: Path) -> None:

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 # Chunks are gathered up to this size before they go to a thread, and one batch is written while
 # the next is gathered: a stream needs about twice this much memory.
 _BATCH_BYTES = 512 * 1024
-# From this size on hashing goes to a thread of its own, beside the writing.
+# From this size on hashing goes on beside the writing.
 _HASHED_APART_BYTES = 128 * 1024
+# Up to this many bytes, taken together for all hashes, a whole content is hashed by the event loop
+# while a thread writes it: to wake a second thread and be woken by it costs more than the loop's
+# other tasks lose.
+_HASHED_BY_LOOP_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,8 @@ class BlobWriter:
             self._batched += len(last)
             self.size += len(last)
         await self._wait()
-        self._start(self._finish)
+        if not self._finish_while_hashing():
+            self._start(self._finish)
         await self._wait()
         self._committed = True
         digests = {name: each.digest() for name, each in self._hashes.items()}
@@ -140,6 +145,18 @@ class BlobWriter:
             self._done = both.done
         else:
             self._done = self._job = self._store.submit(partial(self._hash_and, job, batch))
+
+    def _finish_while_hashing(self) -> bool:
+        batch, size = self._batch, self._batched
+        if size < _HASHED_APART_BYTES or not 0 < size * len(self._hashes) <= _HASHED_BY_LOOP_BYTES:
+            return False
+        job = self._store.submit_beside(partial(self._finish, batch))
+        if job is None:
+            return False
+        self._batch, self._batched = [], 0
+        self._job = self._done = job
+        self._hash(batch)
+        return True
 
     async def _wait(self) -> None:
         done = self._done

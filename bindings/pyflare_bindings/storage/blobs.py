@@ -24,6 +24,7 @@ from .blob_errors import DamagedBlobError, blob_error, missing_blob, wrong_size
 from .blob_reader import BlobChunks, BlobReader
 from .blob_writer import Blob, BlobWriter
 from .errors import ClosedError
+from .side_thread import SideThread
 from .sqlite import Durability
 
 __all__ = ["Blob", "BlobChunks", "BlobReader", "BlobStore", "BlobWriter", "DamagedBlobError"]
@@ -58,6 +59,7 @@ class BlobStore:
         "_lock",
         "_pins",
         "_run",
+        "_side",
         "directory",
     )
 
@@ -69,6 +71,7 @@ class BlobStore:
         self._run = secrets.token_hex(4)
         self._executor: ThreadPoolExecutor | None = None
         self._hashing: ThreadPoolExecutor | None = None
+        self._side: SideThread | None = None
         self._jobs: set[Future[object]] = set()
         self._pins: dict[str, int] = {}
         self._dead: set[str] = set()
@@ -134,11 +137,13 @@ class BlobStore:
         self._closed = True
         while self._jobs:
             await asyncio.wait([asyncio.wrap_future(job) for job in list(self._jobs)])
-        executors = (self._executor, self._hashing)
-        self._executor = self._hashing = None
+        executors, side = (self._executor, self._hashing), self._side
+        self._executor = self._hashing = self._side = None
         for executor in executors:
             if executor is not None:
                 executor.shutdown()
+        if side is not None:
+            side.close()
 
     # For writers and readers
 
@@ -146,11 +151,25 @@ class BlobStore:
         """Do a job on a thread. Raises ClosedError after `close`."""
         with self._lock:
             if self._executor is None:
-                if self._closed:
-                    raise ClosedError(f"{self.directory}: this blob store has been closed")
+                self._refuse_closed()
                 self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="pyflare-blobs")
             future = self._executor.submit(job)
             self._jobs.add(future)  # type: ignore[arg-type]
+        future.add_done_callback(self._jobs.discard)
+        return future
+
+    def submit_beside(self, job: Callable[[], T]) -> Future[T] | None:
+        """Do a job while the event loop's thread computes on; None when another is still at it.
+
+        For the event loop's thread alone. Raises ClosedError after `close`.
+        """
+        if self._side is None:
+            self._refuse_closed()
+            self._side = SideThread("pyflare-blob-beside")
+        if not self._side.is_idle:
+            return None
+        future = self._side.submit(job)
+        self._jobs.add(future)  # type: ignore[arg-type]
         future.add_done_callback(self._jobs.discard)
         return future
 
@@ -194,6 +213,10 @@ class BlobStore:
     def log_failed_removal(self, path: Path, error: OSError) -> None:
         """Tell a person about a file that stays until the next sweep."""
         _log.warning("%s", blob_error(path, error))
+
+    def _refuse_closed(self) -> None:
+        if self._closed:
+            raise ClosedError(f"{self.directory}: this blob store has been closed")
 
     def _path(self, id: str) -> Path:
         if _NAME.fullmatch(id) is None:
