@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -291,6 +293,88 @@ def test_a_file_that_goes_missing_after_the_open_fails_when_it_is_read(tmp_path:
         with pytest.raises(DamagedBlobError):
             await anext(reader.chunks())
         await store.close()
+
+    asyncio.run(run())
+
+
+def _refuse_to_tell(*_: object) -> int:
+    raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+
+
+def _not_in_memory(*_: object) -> int:
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+@pytest.mark.parametrize("preadv", [_refuse_to_tell, _not_in_memory, None])
+@pytest.mark.parametrize("size", [1, 100 * 1024, 256 * 1024, 256 * 1024 + 1, 3 * MIB + 7])
+def test_content_reads_back_the_same_from_memory_and_from_the_disk(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    preadv: Callable[..., int] | None,
+) -> None:
+    content = os.urandom(size)
+    if preadv is not None and hasattr(os, "preadv"):
+        monkeypatch.setattr(os, "preadv", preadv)
+
+    async def run() -> list[bytes]:
+        store = BlobStore(tmp_path)
+        blob = await write(store, content)
+        reader = store.open(blob.id, size)
+        whole = await reader.read()
+        part = await reader.read(size // 3, size // 2)
+        streamed = b"".join([chunk async for chunk in reader.chunks()])
+        rest = b"".join([chunk async for chunk in reader.chunks(size // 2)])
+        reader.close()
+        await store.close()
+        return [whole, part, streamed, rest]
+
+    start = size // 3
+    assert asyncio.run(run()) == [
+        content,
+        content[start : start + size // 2],
+        content,
+        content[size // 2 :],
+    ]
+
+
+def test_a_long_stream_leaves_others_their_turns(tmp_path: Path) -> None:
+    async def run() -> tuple[int, int]:
+        store = BlobStore(tmp_path)
+        blob = await write(store, *[bytes(MIB)] * 8)
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(other())
+        chunks = 0
+        async for _ in store.open(blob.id, blob.size).chunks():
+            chunks += 1
+        task.cancel()
+        await store.close()
+        return chunks, turns
+
+    chunks, turns = asyncio.run(run())
+    assert turns >= chunks - 1 > 1
+
+
+@pytest.mark.parametrize("size", [100 * 1024, 3 * MIB])
+def test_a_stream_tells_of_a_file_that_was_cut_off_half_way(tmp_path: Path, size: int) -> None:
+    async def run() -> None:
+        store = BlobStore(tmp_path)
+        blob = await write(store, bytes(size))
+        chunks = store.open(blob.id, size).chunks()
+        os.truncate(tmp_path / blob.id, size // 2)
+        try:
+            with pytest.raises(DamagedBlobError, match=blob.id):
+                async for _ in chunks:
+                    pass
+        finally:
+            await store.close()
 
     asyncio.run(run())
 

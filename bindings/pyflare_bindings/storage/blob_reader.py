@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 # One chunk is read ahead while the last one is used: a stream needs about twice this much memory.
 _CHUNK_BYTES = 512 * 1024
+# Up to so many bytes are read at once when the system has them in memory: that takes less time
+# than to wake a thread and be woken by it. For more, the C library would take new memory from the
+# system for each read on this thread, which takes more time than the threads do.
+_AT_ONCE_BYTES = 256 * 1024
+# How far apart it is asked whether the system has them; it reads files in steps of this size.
+_STEP_BYTES = 128 * 1024
+_NO_WAIT: int | None = getattr(os, "RWF_NOWAIT", None)
 
 
 class BlobReader:
@@ -41,6 +48,11 @@ class BlobReader:
         """
         if length is None:
             length = self.size - offset
+        self._store.refuse_closed()
+        if length <= _AT_ONCE_BYTES:
+            data = _OpenFile(self._path, self.size).read_in_memory(offset, length)
+            if data is not None:
+                return data
         # The job keeps the reader, and with it the file, until it is done.
         job = self._store.submit(partial(self._read_now, offset, length))
         return await asyncio.wrap_future(job)
@@ -61,6 +73,10 @@ class BlobReader:
 
     def __del__(self) -> None:
         self.close()
+
+    def _open_file(self) -> _OpenFile:
+        self._store.refuse_closed()
+        return _OpenFile(self._path, self.size)
 
     def _read_now(self, offset: int, length: int) -> bytes:
         return _OpenFile(self._path, self.size).read(offset, length)
@@ -95,6 +111,8 @@ class BlobChunks(AsyncIterator[bytes]):
 
     async def __anext__(self) -> bytes:
         """The next chunk. Raises DamagedBlobError, or StateError when the file is unreadable."""
+        if self._ahead is None and (at_once := await self._read_in_memory()) is not None:
+            return at_once
         ahead = self._ahead or self._read_ahead()
         if ahead is None:
             self.close()
@@ -113,6 +131,20 @@ class BlobChunks(AsyncIterator[bytes]):
         self._at = self._end
         if reader is not None:
             reader.close()
+
+    async def _read_in_memory(self) -> bytes | None:
+        if self._file is not None:
+            # Many chunks in a row would leave nobody else a turn of the loop.
+            await asyncio.sleep(0)
+        reader, length = self._reader, min(_AT_ONCE_BYTES, self._end - self._at)
+        if length <= 0 or reader is None:
+            return None
+        if self._file is None:
+            self._file = reader._open_file()
+        chunk = self._file.read_in_memory(self._at, length)
+        if chunk is not None:
+            self._at += length
+        return chunk
 
     def _read_ahead(self) -> Future[tuple[_OpenFile, bytes]] | None:
         length = min(_CHUNK_BYTES, self._end - self._at)
@@ -146,6 +178,20 @@ class _OpenFile:
         except OSError as error:
             raise blob_error(self._path, error) from error
         return data
+
+    def read_in_memory(self, offset: int, length: int) -> bytes | None:
+        """The same without waiting for the disk; None when some of it may be on the disk only."""
+        if _NO_WAIT is None or length <= 0:
+            return None
+        byte = [bytearray(1)]
+        last = offset + length - 1
+        try:
+            for at in (*range(offset, last, _STEP_BYTES), last):
+                os.preadv(self._descriptor, byte, at, _NO_WAIT)
+        except OSError:
+            # EAGAIN; or a file system that cannot tell.
+            return None
+        return self.read(offset, length)
 
     def _read_rest(self, data: bytes, offset: int, length: int) -> bytes:
         parts = [data]

@@ -147,11 +147,16 @@ class BlobStore:
 
     # For writers and readers
 
+    def refuse_closed(self) -> None:
+        """Raises ClosedError after `close`."""
+        if self._closed:
+            raise ClosedError(f"{self.directory}: this blob store has been closed")
+
     def submit(self, job: Callable[[], T]) -> Future[T]:
         """Do a job on a thread. Raises ClosedError after `close`."""
         with self._lock:
             if self._executor is None:
-                self._refuse_closed()
+                self.refuse_closed()
                 self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="pyflare-blobs")
             future = self._executor.submit(job)
             self._jobs.add(future)  # type: ignore[arg-type]
@@ -164,7 +169,7 @@ class BlobStore:
         For the event loop's thread alone. Raises ClosedError after `close`.
         """
         if self._side is None:
-            self._refuse_closed()
+            self.refuse_closed()
             self._side = SideThread("pyflare-blob-beside")
         if not self._side.is_idle:
             return None
@@ -213,10 +218,6 @@ class BlobStore:
     def log_failed_removal(self, path: Path, error: OSError) -> None:
         """Tell a person about a file that stays until the next sweep."""
         _log.warning("%s", blob_error(path, error))
-
-    def _refuse_closed(self) -> None:
-        if self._closed:
-            raise ClosedError(f"{self.directory}: this blob store has been closed")
 
     def _path(self, id: str) -> Path:
         if _NAME.fullmatch(id) is None:
