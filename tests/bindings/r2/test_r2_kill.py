@@ -65,6 +65,17 @@ async def main(root, durability, seed):
             say("done", key, made.etag, made.size)
             await asyncio.sleep(0.001)
 
+    async def whole():
+        nonlocal number
+        while True:
+            number += 1
+            key = "whole/%d" % (number % 20)
+            size = (40_000, 300_000, MIB, 2 * MIB)[number % 4]
+            say("begin", key, None, size)
+            made = await bucket.put(key, bytes([number % 256]) * size)
+            say("done", key, made.etag, made.size)
+            await asyncio.sleep(0.003)
+
     async def in_parts():
         nonlocal number
         while True:
@@ -91,7 +102,7 @@ async def main(root, durability, seed):
             say("delete", key, None, 0)
             await bucket.delete(key)
 
-    await asyncio.gather(large(), small(), in_parts(), deleting())
+    await asyncio.gather(large(), small(), whole(), in_parts(), deleting())
 
 asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3])))
 """
