@@ -209,6 +209,26 @@ class TestLifetime:
         caches.advance(60)
         assert caches.match() is None
 
+    @pytest.mark.parametrize("body", [b"small", b"l" * LARGE])
+    @pytest.mark.parametrize("restarted", [False, True])
+    def test_the_age_of_an_entry_grows_with_the_clock(
+        self, caches: Client, body: bytes, restarted: bool
+    ) -> None:
+        caches.put(body, control="max-age=600", age="30")
+        ages = [dict(caches.found().headers)[b"age"]]
+        caches.advance(45.5)
+        if restarted:
+            caches.restart()
+        ages.append(dict(caches.found().headers)[b"age"])
+        ages.append(dict(caches.found(range="bytes=0-1").headers)[b"age"])
+        assert ages == [b"30", b"75", b"75"]
+
+    def test_the_age_is_sent_once_and_nothing_else_of_the_books(self, caches: Client) -> None:
+        caches.put()
+        names = [name for name, _ in caches.found().headers]
+        assert sorted(names) == sorted({*names}), names
+        assert not [name for name in names if name.startswith(b":")]
+
     def test_a_response_that_may_not_be_kept_leaves_what_was_there(self, caches: Client) -> None:
         caches.put(b"old")
         assert not caches.put(b"new", control="no-store")

@@ -43,14 +43,15 @@ class Answer(NamedTuple):
 
 
 def answer(
-    stored: StoredResponse, body: bytes | BlobReader, conditions: Conditions | None
+    stored: StoredResponse, body: bytes | BlobReader, conditions: Conditions | None, now: float
 ) -> Answer:
-    """Answer a look-up that found `stored`, whose `body` was read or opened."""
+    """Answer a look-up that found `stored`, whose `body` was read or opened; `now` is in seconds."""
+    headers = stored.pairs(now)
     if conditions is not None:
-        special = _conditional(stored, body, conditions)
+        special = _conditional(stored, headers, body, conditions)
         if special is not None:
             return special
-    headers = [*stored.pairs, _HIT]
+    headers.append(_HIT)
     if stored.status in _NO_BODY:
         return Answer(stored.status, headers, None, 0)
     whole = body if isinstance(body, bytes) else body.chunks()
@@ -58,7 +59,7 @@ def answer(
 
 
 def _conditional(
-    stored: StoredResponse, body: bytes | BlobReader, conditions: Conditions
+    stored: StoredResponse, headers: Pairs, body: bytes | BlobReader, conditions: Conditions
 ) -> Answer | None:
     # As production does: without a Content-Length there are no ranges.
     ranged = conditions.range is not None and "content-length" in stored.headers
@@ -70,19 +71,21 @@ def _conditional(
             return Answer(416, [unsatisfied, _HIT], b"", 0)
         ranges = found
     if is_not_modified(stored.headers, conditions.if_none_match, conditions.if_modified_since):
-        return Answer(304, [*_without(stored, "content-length"), _HIT], None, 0)
+        return Answer(304, [*_without(headers, b"content-length"), _HIT], None, 0)
     if len(ranges) == 1:
-        return _part(stored, body, ranges[0])
-    return _parts(stored, body, ranges) if ranges else None
+        return _part(stored, headers, body, ranges[0])
+    return _parts(stored, headers, body, ranges) if ranges else None
 
 
-def _without(stored: StoredResponse, *names: str) -> Pairs:
-    return [pair for pair in stored.pairs if pair[0].decode() not in names]
+def _without(headers: Pairs, *names: bytes) -> Pairs:
+    return [pair for pair in headers if pair[0] not in names]
 
 
-def _part(stored: StoredResponse, body: bytes | BlobReader, part: ByteRange) -> Answer:
+def _part(
+    stored: StoredResponse, headers: Pairs, body: bytes | BlobReader, part: ByteRange
+) -> Answer:
     headers = [
-        *_without(stored, "content-length"),
+        *_without(headers, b"content-length"),
         (b"content-range", _content_range(part, stored.size)),
         (b"content-length", b"%d" % part.size),
         _HIT,
@@ -95,7 +98,12 @@ def _part(stored: StoredResponse, body: bytes | BlobReader, part: ByteRange) -> 
     return Answer(206, headers, chunks, part.size, encoded=stored.encoded)
 
 
-def _parts(stored: StoredResponse, body: bytes | BlobReader, ranges: Sequence[ByteRange]) -> Answer:
+def _parts(
+    stored: StoredResponse,
+    headers: Pairs,
+    body: bytes | BlobReader,
+    ranges: Sequence[ByteRange],
+) -> Answer:
     boundary = f"pyflare-boundary-{secrets.token_hex(16)}".encode()
     content_type = stored.headers.get("content-type", "application/octet-stream").encode()
     heads = [
@@ -106,7 +114,7 @@ def _parts(stored: StoredResponse, body: bytes | BlobReader, ranges: Sequence[By
     end = b"--%s--" % boundary
     length = sum(map(len, heads)) + sum(part.size + 2 for part in ranges) + len(end)
     headers = [
-        *_without(stored, "content-length", "content-type"),
+        *_without(headers, b"content-length", b"content-type"),
         (b"content-type", b"multipart/byteranges; boundary=%s" % boundary),
         (b"content-length", b"%d" % length),
         _HIT,

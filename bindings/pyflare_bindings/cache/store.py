@@ -16,7 +16,7 @@ from ..storage.entry_files import Body, EntryFiles
 from ..storage.row_file import Execute
 from ..storage.sqlite import Durability
 from .answer import Answer, Conditions, answer
-from .entries import ENCODED, StoredResponse
+from .entries import ENCODED, STORED_AT, StoredResponse
 from .policy import MAX_BODY_BYTES, keep
 
 __all__ = ["DEFAULT_CACHE", "CacheStore", "named_cache"]
@@ -103,7 +103,7 @@ class CacheStore:
         """Look a response up; None when there is none, or it has expired."""
         stored = self._hot.get((cache, key))
         if stored is not None and stored.body is not None:
-            return answer(stored, stored.body, conditions)
+            return answer(stored, stored.body, conditions, self._clock.now())
         if not self._files.is_open:
             await self._files.open()
         row = self._files.one(_MATCH, (cache, key))
@@ -113,10 +113,10 @@ class CacheStore:
         if stored.blob is not None:
             # In the same turn as the look-up: from here on the file stays.
             reader = self._files.open_blob(stored.blob, stored.size)
-            return answer(stored, reader, conditions)
+            return answer(stored, reader, conditions, self._clock.now())
         assert stored.body is not None
         self._keep_hot((cache, key), stored)
-        return answer(stored, stored.body, conditions)
+        return answer(stored, stored.body, conditions, self._clock.now())
 
     async def put(
         self,
@@ -138,10 +138,11 @@ class CacheStore:
         there stays. A caller that is cancelled leaves the old response or the new one. A stream
         that is not stored has not been read.
         """
+        now = self._clock.now()
         kept = keep(
             status,
             headers,
-            self._clock.now(),
+            now,
             authorized=authorized,
             default_lifetimes=self.default_lifetimes,
         )
@@ -161,6 +162,7 @@ class CacheStore:
             kept.headers.pop("content-length", None)
         elif known is not None or "content-length" in kept.headers:
             kept.headers["content-length"] = str(taken.size)
+        kept.headers[STORED_AT] = str(now)
         if encoded:
             kept.headers[ENCODED] = "1"
         await self._store((cache, key), status, kept.headers, kept.expires, taken)
