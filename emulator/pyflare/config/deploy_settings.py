@@ -79,7 +79,11 @@ def _placement(table: Table) -> None:
 
 
 def _cache(table: Table) -> None:
-    table.prop("enabled", "boolean", required=True)
+    if table.prop("enabled", "boolean", required=True):
+        table.warn(
+            '"cache.enabled" has no effect: every request reaches the Worker, and ctx.cache is None.',
+            "enabled",
+        )
     table.flag("cross_version_cache")
     table.only("enabled", "cross_version_cache")
 

@@ -22,19 +22,20 @@ from .r2_content import ObjectContent
 
 __all__ = ["Checksums", "GetResult", "HeadResult", "show"]
 
+# V8 gives the platform's lazy properties from the last to the first.
 _FIELDS: Final = (
-    "key",
-    "version",
-    "size",
-    "etag",
-    "httpEtag",
+    "ssecKeyMd5",
+    "storageClass",
+    "range",
+    "customMetadata",
+    "httpMetadata",
     "uploaded",
     "checksums",
-    "httpMetadata",
-    "customMetadata",
-    "range",
-    "storageClass",
-    "ssecKeyMd5",
+    "httpEtag",
+    "etag",
+    "size",
+    "version",
+    "key",
 )
 _HASHES: Final = ("md5", "sha1", "sha256", "sha384", "sha512")
 

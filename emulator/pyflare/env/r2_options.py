@@ -11,8 +11,8 @@ from typing import Any, Final, Literal, cast
 from pyflare.js.date_text import parse_date
 from pyflare.js.error import Error, RangeError, TypeError_
 from pyflare.js.headers import Headers
-from pyflare.js.number import to_string
 from pyflare.js.value import is_nullish
+from pyflare.js.webidl import encode_text
 from pyflare_bindings.r2 import (
     WILDCARD,
     Checksum,
@@ -147,14 +147,23 @@ def _count(fields: Fields, name: str, label: str, what: str) -> int | None:
         return None
     if not number >= 0:
         raise RangeError(
-            f"Invalid {what}. {label} ({to_string(number)}) must be greater than or equal to 0."
+            f"Invalid {what}. {label} ({_decimal(number)}) must be greater than or equal to 0."
         )
     # Production lets infinity through, into an integer that cannot hold it.
     if number == float("inf") or number != int(number):
         raise RangeError(
-            f"Invalid range. {label} ({to_string(number)}) must be an integer, not floating point."
+            f"Invalid range. {label} ({_decimal(number)}) must be an integer, not floating point."
         )
     return int(number)
+
+
+def _decimal(number: float) -> str:
+    """A number as the platform's own texts write it, which is not JavaScript's way.
+
+    Source: DoubleToBuffer in c++/src/kj/string.c++ of capnproto
+    """
+    short = f"{number:.15g}"
+    return (short if float(short) == number else f"{number:.17g}").replace("+", "")
 
 
 def read_object_options(action: str, given: Fields) -> ObjectOptions:
@@ -223,8 +232,9 @@ def read_checksum(given: Fields) -> Checksum | None:
 def _digest(name: HashName, value: bytes | str) -> bytes:
     label, size = LABELS[name], DIGEST_BYTES[name]
     if isinstance(value, str):
-        if len(value) != 2 * size:
-            raise TypeError_(f"{label} is {2 * size} hex characters, not {len(value)}")
+        length = len(encode_text(value))
+        if length != 2 * size:
+            raise TypeError_(f"{label} is {2 * size} hex characters, not {length}")
         if _HEX.fullmatch(value) is None:
             raise TypeError_(f"Provided {label} wasn't a valid hex string")
         return bytes.fromhex(value)

@@ -345,7 +345,7 @@ def test_settings_for_deployment_that_are_right(project):
     settings = {
         "placement": {"mode": "targeted", "region": "x"},
         "observability": {"traces": {"enabled": True, "head_sampling_rate": 0.5}},
-        "cache": {"enabled": True, "cross_version_cache": False},
+        "cache": {"enabled": False, "cross_version_cache": False},
         "access": {},
         "account_id": "1",
         "compliance_region": "public",
@@ -364,6 +364,13 @@ def test_a_simulated_access_application_is_told_to_have_no_effect(project):
     assert project.messages("warning", **settings) == [
         '"access.dev" has no effect: ctx.access is None, as without Access.'
     ]
+
+
+def test_a_cache_in_front_of_the_worker_is_told_to_have_no_effect(project):
+    assert project.messages("warning", cache={"enabled": True}) == [
+        '"cache.enabled" has no effect: every request reaches the Worker, and ctx.cache is None.'
+    ]
+    assert project.messages("warning", cache={"enabled": False}) == []
 
 
 def test_an_empty_route_is_ignored_with_a_remark(project):

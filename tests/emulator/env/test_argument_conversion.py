@@ -361,10 +361,13 @@ NUMBERS = [
         ("suffix", "Suffix", "suffix"),
     )
     for value, text in (
-        ("x", f"{what}. {label} (NaN) must be greater than or equal to 0."),
-        (math.nan, f"{what}. {label} (NaN) must be greater than or equal to 0."),
+        ("x", f"{what}. {label} (nan) must be greater than or equal to 0."),
+        (math.nan, f"{what}. {label} (nan) must be greater than or equal to 0."),
+        (-math.inf, f"{what}. {label} (-inf) must be greater than or equal to 0."),
+        (-1e21, f"{what}. {label} (-1e21) must be greater than or equal to 0."),
         (-1.5, f"{what}. {label} (-1.5) must be greater than or equal to 0."),
         (1.5, f"range. {label} (1.5) must be an integer, not floating point."),
+        (1 / 3, f"range. {label} (0.33333333333333331) must be an integer, not floating point."),
     )
 ]
 INTEGERS = [

@@ -84,6 +84,7 @@ def test_wrong_headers_of_a_condition(bucket: Bucket) -> None:
         ({"md5": b"abc"}, "MD5 is 16 bytes, not 3"),
         ({"md5": "ab"}, "MD5 is 32 hex characters, not 2"),
         ({"md5": "zz" * 16}, "Provided MD5 wasn't a valid hex string"),
+        ({"md5": "é" * 16}, "Provided MD5 wasn't a valid hex string"),
         ({"sha1": b"abc"}, "SHA-1 is 20 bytes, not 3"),
         ({"sha256": "ab"}, "SHA-256 is 64 hex characters, not 2"),
         ({"sha384": b"abc"}, "SHA-384 is 48 bytes, not 3"),

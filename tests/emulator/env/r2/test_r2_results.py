@@ -78,6 +78,19 @@ def test_an_object_turns_into_json_with_all_its_fields(bucket: Bucket) -> None:
     assert '"uploaded":"2026-01-01T00:00:00.000Z"' in shown
 
 
+def test_the_properties_of_an_object_come_in_the_order_of_production(bucket: Bucket) -> None:
+    async def program(b: Any) -> list[str]:
+        import js
+
+        await b.put("k", "hello")
+        return list(js.Object.keys(await b.head("k")))
+
+    assert bucket.raw(program) == [
+        *("ssecKeyMd5", "storageClass", "range", "customMetadata", "httpMetadata", "uploaded"),
+        *("checksums", "httpEtag", "etag", "size", "version", "key"),
+    ]
+
+
 def test_a_missing_object_is_none_to_python_and_null_to_javascript(bucket: Bucket) -> None:
     from pyodide.ffi import jsnull
 
