@@ -243,8 +243,11 @@ class Session:
             await self._end_watching(watcher)
 
     def _about(self) -> dict[str, Any]:
+        loaded = self._flare.configurations
+        # A file that is named is not redirected, so the owner has to find a redirect itself.
+        redirected = any(each.path != each.user_path for each in loaded)
         return about_session(
-            [path for each in self._flare.configurations if (path := each.user_path or each.path)],
+            [] if redirected else [each.path for each in loaded if each.path is not None],
             self._options,
             ip=self._listening.ip,
             host=self._host,

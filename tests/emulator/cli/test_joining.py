@@ -136,6 +136,24 @@ def test_a_joined_worker_is_loaded_again_when_its_files_change(
     assert beta.out.count("Local server updated and ready") == 1
 
 
+def test_a_joined_worker_is_the_one_that_a_build_tool_has_redirected_to(
+    session: Any, dev: Any, project: Any, tmp_path: Path
+) -> None:
+    session("alpha").ready()
+    folder = tmp_path / "beta"
+    source = SOURCE.replace('" version one"', '" version " + self.env.SECRET')
+    project(folder, SOURCE, vars={"NAME": "as written"}, d1_databases=[])
+    built = {"vars": {"NAME": "as built"}, "d1_databases": [{"binding": "DB", "database_id": "x"}]}
+    project(folder / "build", source, name="beta", **built)
+    (folder / ".dev.vars").write_text("SECRET=of the user")
+    redirect = folder / ".wrangler" / "deploy" / "config.json"
+    redirect.parent.mkdir(parents=True)
+    redirect.write_text(json.dumps({"configPath": "../../build/wrangler.json"}))
+    beta = dev(folder, "--persist-to", str(tmp_path / "state")).ready()
+    assert "The state directory is shared with process" in beta.out
+    assert beta.get() == (200, "as built version of the user")
+
+
 def test_when_the_owner_is_killed_another_takes_over_and_nothing_acknowledged_is_lost(
     session: Any, tmp_path: Path
 ) -> None:
