@@ -61,7 +61,7 @@ def test_without_default_lifetimes_a_silent_response_is_stale_at_once() -> None:
 
 @pytest.mark.parametrize(
     "control",
-    ["no-store", "private", "max-age=60, no-store", "NO-STORE", 'private="x-mine", max-age=60'],
+    ["no-store", "private", "max-age=60, no-store", "NO-STORE", "private=, max-age=60"],
 )
 def test_forbidden_responses(control: str) -> None:
     assert lifetime(cache_control=control) is None
@@ -69,10 +69,11 @@ def test_forbidden_responses(control: str) -> None:
 
 @pytest.mark.parametrize(
     "control", ["no-cache", "max-age=0", "s-maxage=0, max-age=60", "max-age=x", "max-age",
-                "proxy-revalidate, max-age=60", "no-cache, max-age=60"],
+                "no-cache, max-age=60", "no-cache=x-here, max-age=60",
+                'no-cache="x-no, X-Here", max-age=60'],
 )  # fmt: skip
 def test_responses_that_are_stale_at_once(control: str) -> None:
-    assert lifetime(cache_control=control) == 0
+    assert lifetime(cache_control=control, x_here="1") == 0
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,8 @@ def test_responses_that_are_stale_at_once(control: str) -> None:
         ("max-age=60, s-maxage=10", 10),
         ("public, stale-while-revalidate=1000, max-age=60", 60),
         ("stale-if-error=1000, max-age=60", 60),
+        ("proxy-revalidate, max-age=60", 60),
+        ('no-cache="x-no, x-neither", max-age=60', 60),
         (",, max-age=60 ,", 60),
         ("max-age=" + "9" * 5000, 10 * 365 * 24 * 3600),
     ],
@@ -126,6 +129,17 @@ def test_a_response_that_allows_it_is_kept_without_its_cookies(directive: str) -
     assert headers["cache-control"] == "max-age=60, public"
 
 
+def test_a_response_is_kept_without_the_headers_that_are_private() -> None:
+    headers = kept(cache_control='private="x-a, X-B", max-age=60', x_a="1", x_b="2", x_c="3")
+    assert headers.keys() == {"cache-control", "x-c", "date", "age"}
+    assert headers["cache-control"] == "max-age=60"
+    assert lifetime(cache_control="private=x-a, max-age=60", set_cookie="a=1") is None
+
+
+def test_what_another_cache_said_is_not_kept() -> None:
+    assert "cf-cache-status" not in kept(cf_cache_status="DYNAMIC")
+
+
 @pytest.mark.parametrize(
     ("control", "allowed"),
     [("max-age=60", False), ("public, max-age=60", True), ("s-maxage=60", True),
@@ -151,8 +165,8 @@ def test_date_and_age_are_those_of_the_moment() -> None:
 
 
 def test_a_comma_within_quotes_separates_nothing() -> None:
-    control = parse_cache_control('no-cache="a, no-store", max-age=1')
-    assert control.directives == {"no-cache": "a, no-store", "max-age": "1"}
+    control = parse_cache_control('other="a, no-store", max-age=1')
+    assert control.directives == {"other": "a, no-store", "max-age": "1"}
 
 
 @pytest.mark.parametrize(

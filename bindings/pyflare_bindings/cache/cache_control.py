@@ -18,12 +18,14 @@ _PART: Final = re.compile(r'(?:"(?:\\.|[^"\\])*"|[^,])+')
 class CacheControl(NamedTuple):
     """`directives` by lower-case name, the value unquoted and None where there is none.
 
-    `shares_without_cookie` says that the header allows sharing the response once its cookies are
-    removed, and `rest` is the header without that directive.
+    `private` are the lower-case names of headers without which the response may be shared, and
+    `rest` is the header without what names them; `no_cache` are those whose presence means that
+    the response must not be used again as it is. Neither is among the directives then.
     """
 
     directives: Mapping[str, str | None]
-    shares_without_cookie: bool = False
+    private: frozenset[str] = frozenset()
+    no_cache: frozenset[str] = frozenset()
     rest: str = ""
 
     def seconds(self, name: str) -> int | None:
@@ -41,15 +43,23 @@ def parse_cache_control(header: str) -> CacheControl:
     """What a header says. Of a repeated directive the last one counts."""
     directives: dict[str, str | None] = {}
     kept: list[str] = []
-    shares = False
+    private: set[str] = set()
+    no_cache: set[str] = set()
     for part in _PART.findall(header):
         name, equals, value = part.strip().partition("=")
         name, value = name.strip().lower(), value.strip().strip('"')
         if not name:
             continue
-        if name == "private" and value.strip().lower() == "set-cookie":
-            shares = True
+        if name == "private" and (headers := _names(value)):
+            private |= headers
+            continue
+        kept.append(part.strip())
+        if name == "no-cache" and (headers := _names(value)):
+            no_cache |= headers
             continue
         directives[name] = value if equals else None
-        kept.append(part.strip())
-    return CacheControl(directives, shares, ", ".join(kept))
+    return CacheControl(directives, frozenset(private), frozenset(no_cache), ", ".join(kept))
+
+
+def _names(value: str) -> set[str]:
+    return {name for each in value.split(",") if (name := each.strip().lower())}

@@ -83,7 +83,7 @@ class StoredResponse:
         return cls(status, json.loads(headers), expires, size, body, blob)
 
 
-_NOT_SENT: Final = frozenset({ENCODED, STORED_AT, "age"})
+_NOT_SENT: Final = frozenset({ENCODED, STORED_AT, "age", "cf-cache-status"})
 
 
 def _stored_at(headers: Mapping[str, str]) -> float:

@@ -25,8 +25,10 @@ _LONGEST_SECONDS: Final = 10 * 365 * 24 * 3600.0
 #: Seconds by status for a response that says nothing about its lifetime.
 _DEFAULT_LIFETIMES: Final = {200: 7200, 301: 7200, 302: 1200, 303: 1200, 404: 180, 410: 180}
 
-_CONNECTION_HEADERS: Final = frozenset(
+# Of one connection, and what an answer from here says itself.
+_NOT_KEPT: Final = frozenset(
     {
+        "cf-cache-status",
         "connection",
         "keep-alive",
         "proxy-authenticate",
@@ -69,7 +71,7 @@ def keep(
     directives = control.directives
     if "no-store" in directives or "private" in directives:
         return None
-    if "set-cookie" in headers and not control.shares_without_cookie:
+    if "set-cookie" in headers and "set-cookie" not in control.private:
         return None
     if authorized and not directives.keys() & {"must-revalidate", "public", "s-maxage"}:
         return None
@@ -88,7 +90,8 @@ def _lifetime(
     default_lifetimes: bool,
 ) -> float | None:
     directives = control.directives
-    if "no-cache" in directives or "proxy-revalidate" in directives:
+    # `proxy-revalidate` forbids stale answers, which there are none of here.
+    if "no-cache" in directives or not control.no_cache.isdisjoint(headers):
         return 0
     if "cache-control" not in headers and "no-cache" in headers.get("pragma", "").lower():
         return 0
@@ -114,15 +117,15 @@ def _age(headers: Mapping[str, str]) -> int:
 def _kept_headers(
     headers: Mapping[str, str], control: CacheControl, now: float, age: int
 ) -> dict[str, str]:
-    dropped = _CONNECTION_HEADERS
+    dropped = _NOT_KEPT
     if "connection" in headers:
         dropped = dropped | {each.strip().lower() for each in headers["connection"].split(",")}
     kept = {
         name: value
         for name, value in headers.items()
-        if name not in dropped and name != "set-cookie"
+        if name not in dropped and name not in control.private
     }
-    if control.shares_without_cookie:
+    if control.private:
         if control.rest:
             kept["cache-control"] = control.rest
         else:

@@ -5,6 +5,7 @@ Source: https://developers.cloudflare.com/workers/runtime-apis/cache/ and worker
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any, Final, TypeVar
 
@@ -45,6 +46,8 @@ __all__ = ["Cache", "open_cache"]
 T = TypeVar("T")
 
 _INVALID_URL: Final = "Invalid URL. Cache API keys must be fully-qualified, valid URLs."
+# A host, and no user and password before it. Source: Url::tryParse in c++/src/kj/compat/url.c++ of capnproto
+_KEY: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#@]*(?:[/?#]|$)")
 
 
 def _response_of(given: Any) -> Any:
@@ -187,8 +190,9 @@ def _key(request: Any) -> tuple[str, Request | None]:
     if not isinstance(request, Request):
         unwrapped = get_property(request, "js_object")
         if not isinstance(unwrapped, Request):
-            return _absolute(request), None
+            return _valid(_absolute(request)), None
         request = unwrapped
+    _valid(request.url)
     cf = request.cf
     own = None if is_nullish(cf) else get_property(cf, "cacheKey")
     return (scalar_text(own) if own else request.url), request
@@ -197,10 +201,17 @@ def _key(request: Any) -> tuple[str, Request | None]:
 def _absolute(address: Any) -> str:
     if isinstance(address, URL):
         return address.href
-    parsed = parse(scalar_text(address))
+    string = scalar_text(address)
+    parsed = parse(string)
     if parsed is None:
-        raise TypeError_(_INVALID_URL)
+        raise TypeError_(f"Invalid URL: {string}")
     return parsed.href
+
+
+def _valid(url: str) -> str:
+    if _KEY.match(url) is None:
+        raise TypeError_(_INVALID_URL)
+    return url
 
 
 def _conditions(request: Request) -> Conditions | None:

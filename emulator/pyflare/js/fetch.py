@@ -47,6 +47,7 @@ async def _fetch(input: Any, init: Any, options: dict[str, Any]) -> Response:
     request = Request.new(input, init, **options)
     if not request.url.startswith(("http://", "https://")):
         raise TypeError_(f"Fetch API cannot load: {request.url}")
+    request.prepare_to_leave()
     send = outbound.get()
     if send is None:
         from .http_transport import send_once

@@ -27,6 +27,7 @@ async def fetch_through(channel: Channel, request: Request) -> Response:
     url = request.url
     if not url.startswith(("http://", "https://")):
         raise TypeError_(f"Fetch API cannot load: {url}")
+    request.prepare_to_leave()
     if request.redirect == "manual":
         return await _exchange(channel, request)
     method, signal = request.method, request._signal

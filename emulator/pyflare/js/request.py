@@ -27,6 +27,8 @@ _BODILESS: Final = frozenset({"GET", "HEAD"})
 _REDIRECTS: Final = frozenset({"follow", "manual"})
 _NO_BODY_ALLOWED: Final = "Request with a GET or HEAD method cannot have a body."
 _CACHE_MODES: Final = frozenset({"no-store", "no-cache"})
+#: The ``cacheTtl`` of ``cf`` that says what ``no-store`` says.
+_NO_CACHE_TTL: Final = -1
 
 
 class Request(Body, js_name="Request"):
@@ -162,11 +164,45 @@ class Request(Body, js_name="Request"):
             if cache not in _CACHE_MODES:
                 raise TypeError_(f"Unsupported cache mode: {text(cache)}")
             self.cache = cache
+        if is_nullish(options.get("cf")):
+            pass
+        elif self._cf_member("cacheControl") is not None:
+            if self._cf_member("cacheTtl") is not None:
+                raise TypeError_(
+                    "The 'cacheControl' and 'cacheTtl' options on cf are mutually exclusive. Use 'cacheControl' for "
+                    "explicit Cache-Control header directives, or 'cacheTtl' for a simplified TTL, but not both."
+                )
+            if cache is not None:
+                raise TypeError_(
+                    "The 'cacheControl' option on cf cannot be used together with the 'cache' request option. The "
+                    "'cache' option ('no-store'/'no-cache') maps to cache TTL behavior internally, which conflicts "
+                    "with explicit Cache-Control directives."
+                )
         encode = options.get("encodeResponseBody")
         if encode is not None:
             if encode not in ("automatic", "manual"):
                 raise TypeError_(f"encodeResponseBody: unexpected value: {text(encode)}")
             self._encode_response_body = encode
+
+    def _cf_member(self, name: str) -> Any:
+        return get_property(self._cf, name) if isinstance(self._cf, JsObject) else None
+
+    def prepare_to_leave(self) -> None:
+        """For whoever sends it, and has it alone: carry out what ``cache`` asks for.
+
+        Raises: TypeError for a ``cacheTtl`` that says otherwise than ``no-store``.
+        """
+        if self.cache is None:
+            return
+        if self.cache == "no-store":
+            ttl = self._cf_member("cacheTtl")
+            if ttl is not None and ttl != _NO_CACHE_TTL:
+                raise TypeError_(
+                    f"CacheTtl: {text(ttl)}, is not compatible with cache: no-store header."
+                )
+        headers = self.headers._fields
+        headers.setdefault("cache-control", "no-cache")
+        headers.setdefault("pragma", "no-cache")
 
     @property
     def headers(self) -> Headers:  # type: ignore[override]

@@ -223,12 +223,39 @@ class TestKeys:
 
         assert cache(program) == [None, 200, None]
 
-    @pytest.mark.parametrize("url", ["/path", "x", "", "http://", None])
-    def test_a_key_is_a_whole_url(self, cache: Bench, url: Any) -> None:
-        text = "TypeError: Invalid URL. Cache API keys must be fully-qualified, valid URLs."
+    @pytest.mark.parametrize(
+        ("url", "text"),
+        [
+            *((url, f": {url}") for url in ("/path", "x", "", "http://")),
+            (None, ": undefined"),
+            *(
+                (url, ". Cache API keys must be fully-qualified, valid URLs.")
+                for url in ("https://u:p@x/", "https://u@x/", "data:,x", "mailto:a@b.c")
+            ),
+        ],
+    )
+    def test_a_key_is_a_whole_url(self, cache: Bench, url: Any, text: str) -> None:
+        text = f"TypeError: Invalid URL{text}"
         assert cache.error(lambda cache: cache.match(url)) == text
         assert cache.error(lambda cache: cache.put(url, response())) == text
         assert cache.error(lambda cache: cache.delete(url)) == text
+
+    def test_a_request_is_no_key_with_a_user_before_its_host(self, cache: Bench) -> None:
+        text = "TypeError: Invalid URL. Cache API keys must be fully-qualified, valid URLs."
+        assert cache.error(lambda cache: cache.match(request("https://u:p@x/"))) == text
+        assert cache(lambda cache: cache.match(request("https://x/a@b?c@d"))) is None
+
+    def test_what_comes_from_a_cache_is_a_hit_once(self, cache: Bench) -> None:
+        async def program(cache: Any) -> Any:
+            found = []
+            await cache.put(URL, response(headers={"CF-Cache-Status": "DYNAMIC"}))
+            for _ in range(2):
+                answer = await cache.match(URL)
+                found.append(answer.headers.get("cf-cache-status"))
+                await cache.put(URL, answer)
+            return found
+
+        assert cache(program) == ["HIT", "HIT"]
 
 
 GZIPPED = gzip.compress(b"plain text", mtime=0)

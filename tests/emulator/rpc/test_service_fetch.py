@@ -61,6 +61,14 @@ def test_options_win_over_the_request_object(between: Between) -> None:
     )
 
 
+def test_a_cache_mode_tells_the_other_side(between: Between) -> None:
+    caller = """
+    answer = await B.fetch("http://x/y", cache="no-store")
+    return (await answer.json())["headers"]
+    """
+    assert between(ECHO, caller) == {"cache-control": "no-cache", "pragma": "no-cache"}
+
+
 def test_a_used_body_cannot_be_sent(between: Between) -> None:
     caller = """
     request = Request("http://x/y", method="POST", body="abc")

@@ -120,6 +120,48 @@ def test_a_request_that_loses_its_body_on_the_way_keeps_what_describes_it() -> N
     assert kept == [["a/b", "de"], ["a/b", "de"]]
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, (None, None)),
+        ({"cache": "no-store"}, ("no-cache", "no-cache")),
+        ({"cache": "no-cache"}, ("no-cache", "no-cache")),
+        (
+            {"cache": "no-store", "headers": {"Cache-Control": "max-age=1", "Pragma": "x"}},
+            ("max-age=1", "x"),
+        ),
+        ({"cache": "no-store", "cf": {"cacheTtl": -1}}, ("no-cache", "no-cache")),
+    ],
+)
+def test_a_cache_mode_tells_the_other_side_unless_the_request_does(
+    options: dict[str, Any], expected: tuple[str | None, str | None]
+) -> None:
+    seen: list[tuple[Any, ...]] = []
+
+    async def handler(request: Request) -> Response:
+        seen.append((request.headers.lookup("cache-control"), request.headers.lookup("pragma")))
+        return Response.new("")
+
+    async def test() -> None:
+        await fetch("http://a/", **options)
+        request = Request.new("http://a/", **options)
+        await fetch(request)
+        assert request.headers.has("pragma") is (options.get("headers") is not None)
+
+    run(test, handler)
+    assert seen == [expected] * 2
+
+
+def test_a_lifetime_beside_no_store_is_refused_when_it_leaves() -> None:
+    async def test() -> None:
+        with pytest.raises(
+            Exception, match=r"CacheTtl: 5, is not compatible with cache: no-store header\."
+        ):
+            await fetch("http://a/", cf={"cacheTtl": 5}, cache="no-store")
+
+    run(test)
+
+
 def test_manual_redirects_are_handed_back() -> None:
     seen: list[str] = []
 

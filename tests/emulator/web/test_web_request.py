@@ -290,6 +290,36 @@ def test_cache_modes_that_the_platform_lacks_are_refused(mode: str) -> None:
     assert refusal("http://a/", cache=mode) == f"TypeError: Unsupported cache mode: {mode}"
 
 
+@pytest.mark.parametrize(
+    ("cf", "options", "text"),
+    [
+        (
+            {"cacheControl": "max-age=5", "cacheTtl": 5},
+            {},
+            "The 'cacheControl' and 'cacheTtl' options on cf are mutually exclusive. Use 'cacheControl' for explicit "
+            "Cache-Control header directives, or 'cacheTtl' for a simplified TTL, but not both.",
+        ),
+        (
+            {"cacheControl": "max-age=5"},
+            {"cache": "no-store"},
+            "The 'cacheControl' option on cf cannot be used together with the 'cache' request option. The 'cache' "
+            "option ('no-store'/'no-cache') maps to cache TTL behavior internally, which conflicts with explicit "
+            "Cache-Control directives.",
+        ),
+    ],
+)
+def test_two_ways_to_say_how_to_cache_are_refused(
+    cf: dict[str, Any], options: dict[str, str], text: str
+) -> None:
+    assert refusal("http://a/", cf=cf, **options) == f"TypeError: {text}"
+
+
+def test_one_way_to_say_how_to_cache_is_taken() -> None:
+    assert Request.new("http://a/", cf={"cacheControl": "max-age=5"}).cache is None
+    assert Request.new("http://a/", cf={"cacheTtl": 5}, cache="no-store").cache == "no-store"
+    assert Request.new("http://a/", cf={"cacheControl": None, "cacheTtl": 5}).cf.cacheTtl == 5
+
+
 def test_making_a_get_of_a_request_with_a_body_is_refused() -> None:
     first = Request.new("http://a/", method="POST", body="x")
     assert "cannot have a body" in refusal(first, method="GET")
