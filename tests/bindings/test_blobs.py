@@ -7,6 +7,7 @@ import errno
 import gc
 import hashlib
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -377,6 +378,56 @@ def test_a_stream_tells_of_a_file_that_was_cut_off_half_way(tmp_path: Path, size
             await store.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("held", ["threads", "store", "pins"])
+def test_a_reader_may_be_collected_in_the_midst_of_anything(tmp_path: Path, held: str) -> None:
+    def collect(store: BlobStore) -> None:
+        assert store._executor is not None
+        locks = {
+            "threads": store._executor._shutdown_lock,
+            "store": store._lock,
+            "pins": store._pins._lock,
+        }
+        with locks[held]:
+            gc.collect()
+
+    async def run() -> list[str]:
+        store = BlobStore(tmp_path)
+        blob = await write(store, b"content")
+        cycle: list[object] = [store.open(blob.id, blob.size)]
+        cycle.append(cycle)
+        store.delete([blob.id])
+        del cycle
+        collector = threading.Thread(target=collect, args=(store,), daemon=True)
+        collector.start()
+        collector.join(10)
+        assert not collector.is_alive()
+        # Whoever held the pins comes by them again.
+        store.delete([])
+        await asyncio.sleep(0)
+        await store.close()
+        return names(tmp_path)
+
+    assert asyncio.run(run()) == []
+
+
+@pytest.mark.parametrize("size", [100 * 1024, 3 * MIB])
+def test_a_stream_that_has_given_its_last_byte_lets_go_of_the_blob(
+    tmp_path: Path, size: int
+) -> None:
+    async def run() -> list[str]:
+        store = BlobStore(tmp_path)
+        blob = await write(store, bytes(size))
+        chunks = store.open(blob.id, size).chunks()
+        read = 0
+        while read < size:
+            read += len(await anext(chunks))
+        store.delete([blob.id])
+        await store.close()
+        return names(tmp_path)
+
+    assert asyncio.run(run()) == []
 
 
 @pytest.mark.parametrize("id", ["../../etc/passwd", "", "00000000-zz", "/etc/passwd"])

@@ -122,6 +122,9 @@ class BlobChunks(AsyncIterator[bytes]):
         file, chunk = await asyncio.shield(asyncio.wrap_future(ahead))
         self._file = file
         self._ahead = self._read_ahead()
+        if self._ahead is None:
+            # Not everybody who knows the length asks for the end.
+            self.close()
         return chunk
 
     def close(self) -> None:
@@ -144,6 +147,8 @@ class BlobChunks(AsyncIterator[bytes]):
         chunk = self._file.read_in_memory(self._at, length)
         if chunk is not None:
             self._at += length
+            if self._at == self._end:
+                self.close()
         return chunk
 
     def _read_ahead(self) -> Future[tuple[_OpenFile, bytes]] | None:

@@ -14,8 +14,10 @@ import os
 import re
 import secrets
 import threading
+from collections import deque
 from collections.abc import Callable, Container, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -24,6 +26,7 @@ from .blob_errors import DamagedBlobError, blob_error, missing_blob, wrong_size
 from .blob_reader import BlobChunks, BlobReader
 from .blob_writer import Blob, BlobWriter
 from .errors import ClosedError
+from .pins import Pins
 from .side_thread import SideThread
 from .sqlite import Durability
 
@@ -50,16 +53,17 @@ class BlobStore:
 
     __slots__ = (
         "_closed",
-        "_dead",
         "_directory_is_durable",
         "_durability",
         "_executor",
         "_hashing",
         "_jobs",
         "_lock",
+        "_loop",
         "_pins",
         "_run",
         "_side",
+        "_unread",
         "directory",
     )
 
@@ -73,10 +77,11 @@ class BlobStore:
         self._hashing: ThreadPoolExecutor | None = None
         self._side: SideThread | None = None
         self._jobs: set[Future[object]] = set()
-        self._pins: dict[str, int] = {}
-        self._dead: set[str] = set()
-        # Re-entrant, for a reader may be collected as garbage inside of it, and on any thread.
-        self._lock = threading.RLock()
+        self._pins = Pins(self._remove_soon)
+        # To be removed in the next turn of the loop, or with the next blobs that are.
+        self._unread: deque[str] = deque()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
         self._closed = False
 
     def writer(self, hashes: Iterable[str] = ()) -> BlobWriter:
@@ -105,8 +110,8 @@ class BlobStore:
     def pin(self, id: str, size: int) -> BlobReader:
         """Like `open`, but what is wrong with the file shows when it is first read."""
         path = self._path(id)
-        with self._lock:
-            self._pins[id] = self._pins.get(id, 0) + 1
+        self._loop = asyncio._get_running_loop()
+        self._pins.add(id)
         return BlobReader(self, id, path, size)
 
     def delete(self, ids: Iterable[str]) -> None:
@@ -114,13 +119,8 @@ class BlobStore:
 
         Happens on a thread; nobody has to wait. What fails is logged and swept later.
         """
-        now = []
-        with self._lock:
-            for id in ids:
-                if id in self._pins:
-                    self._dead.add(id)
-                else:
-                    now.append(self._path(id))
+        now = [self._path(id) for id in self._pins.doom(ids)]
+        self._remove_unread()
         if now:
             self.submit_removal(partial(self._remove_now, now))
 
@@ -134,6 +134,7 @@ class BlobStore:
 
     async def close(self) -> None:
         """Finish what is being written and removed. Readers that are open fail afterwards."""
+        self._remove_unread()
         self._closed = True
         while self._jobs:
             await asyncio.wait([asyncio.wrap_future(job) for job in list(self._jobs)])
@@ -195,17 +196,8 @@ class BlobStore:
             return None
 
     def unpin(self, id: str) -> None:
-        """A reader is done."""
-        with self._lock:
-            left = self._pins[id] - 1
-            if left:
-                self._pins[id] = left
-                return
-            del self._pins[id]
-            if id not in self._dead:
-                return
-            self._dead.remove(id)
-        self.submit_removal(partial(self._remove_now, [self.directory / id]))
+        """A reader is done; at any moment, on any thread."""
+        self._pins.let_go(id)
 
     def sync_directory(self) -> None:
         """Make the names in the directory durable, where a power cut counts."""
@@ -218,6 +210,22 @@ class BlobStore:
     def log_failed_removal(self, path: Path, error: OSError) -> None:
         """Tell a person about a file that stays until the next sweep."""
         _log.warning("%s", blob_error(path, error))
+
+    def _remove_soon(self, ids: list[str]) -> None:
+        # Perhaps in the garbage collector, where no pool of threads may be used: it may have been
+        # called by one that holds its lock.
+        self._unread += ids
+        if self._loop is not None:
+            # A loop that has ended leaves them to whoever removes something next, or to a sweep.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._remove_unread)
+
+    def _remove_unread(self) -> None:
+        paths = []
+        while self._unread:
+            paths.append(self.directory / self._unread.popleft())
+        if paths:
+            self.submit_removal(partial(self._remove_now, paths))
 
     def _path(self, id: str) -> Path:
         if _NAME.fullmatch(id) is None:
@@ -240,7 +248,7 @@ class BlobStore:
                     name = entry.name
                     if _NAME_OR_PART.fullmatch(name) is None or name.startswith(self._run):
                         continue
-                    if name in known or name in self._dead or name in self._pins:
+                    if name in known or name in self._pins:
                         continue
                     os.unlink(entry.path)
                     removed += 1

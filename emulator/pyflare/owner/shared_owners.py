@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from contextvars import Context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +96,7 @@ class RemoteBody:
         self.size: int = found.size if part is None else part.length
         self._registry = registry
         self._connection: Connection | None = connection
+        self._loop = asyncio.get_running_loop()
         registry.lent.add(connection)
 
     async def read(self) -> bytes:
@@ -123,22 +126,30 @@ class RemoteBody:
                 await self._registry.drop(connection)
 
     def __del__(self) -> None:
-        # Whoever only wanted to know that it is there never closes it.
-        with suppress(RuntimeError):
-            self.close()
+        # Whoever only wanted to know that it is there never closes it. Any thread may collect garbage.
+        connection = self._take()
+        if connection is not None:
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(
+                    _give_back, self._registry, connection, context=Context()
+                )
 
     def close(self) -> None:
         """Read no further."""
         connection = self._take()
         if connection is not None:
-            self._registry.free.release()
-            connection.abort()
+            _give_back(self._registry, connection)
 
     def _take(self) -> Connection | None:
         connection, self._connection = self._connection, None
         if connection is not None:
             self._registry.lent.discard(connection)
         return connection
+
+
+def _give_back(registry: SharedRegistry, connection: Connection) -> None:
+    registry.free.release()
+    connection.abort()
 
 
 def failure(root: Path, kind: bytes, payload: bytes) -> Exception:

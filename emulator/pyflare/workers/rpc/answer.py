@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from contextlib import suppress
 from contextvars import Context
 from typing import Any
 
@@ -84,12 +85,13 @@ async def lend(
 class LentBody:
     """A body that comes from another worker, which goes on until it has been read, cancelled or forgotten."""
 
-    __slots__ = ("__weakref__", "_failure", "_host", "_source", "length")
+    __slots__ = ("__weakref__", "_failure", "_host", "_loop", "_source", "length")
 
     def __init__(self, source: Any, host: StubHost) -> None:
         self._source = source
         self._failure: BaseException | None = None
         self._host: StubHost | None = host
+        self._loop = asyncio.get_running_loop()
         self.length: int | None = source.length
         host.hold()
 
@@ -130,11 +132,9 @@ class LentBody:
         host, source = self._host, self._source
         if host is None:
             return
-        try:
-            loop = asyncio.get_running_loop()
-        except RuntimeError:
-            return
-        loop.call_soon(_forgotten, source, host, context=Context())
+        with suppress(RuntimeError):
+            # Any thread may collect garbage, and when the loop has ended nobody is to learn of it.
+            self._loop.call_soon_threadsafe(_forgotten, source, host, context=Context())
 
 
 def _forgotten(source: Any, host: StubHost) -> None:
