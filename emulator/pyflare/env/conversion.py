@@ -19,6 +19,7 @@ from pyflare.js.array import JsArray
 from pyflare.js.date import Date
 from pyflare.js.error import Error, JsException, TypeError_
 from pyflare.js.number import to_number
+from pyflare.js.proxy import JsDoubleProxy
 from pyflare.js.value import (
     MAX_SAFE_INTEGER,
     JsObject,
@@ -262,7 +263,7 @@ def _date(given: Any) -> Any:
 
 def _texts_by_name(given: Any) -> Any:
     # Production takes any other Python object for one without properties: the texts would be lost in silence.
-    if not isinstance(given, JsProxy | dict) or isinstance(given, JsArray):
+    if not isinstance(given, JsProxy | dict) or isinstance(given, JsArray | JsDoubleProxy):
         return MISMATCH
     entries = given.items() if isinstance(given, dict) else own_items(given)
     return {text(name): scalar_text(value) for name, value in entries}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from pyflare.js.buffer import as_bytes
 from pyflare.js.headers import Headers
+from pyflare.js.proxy import JsDoubleProxy
 from pyflare.js.value import JsProxy, is_nullish
 
 from .conversion import (
@@ -54,7 +55,9 @@ def _or_headers(struct: Struct) -> Type:
         # Production takes any Python object for one without the fields: a condition would be lost in silence.
         if not (is_nullish(given) or isinstance(given, JsProxy | dict)):
             return MISMATCH
-        return struct.convert(given)
+        fields = struct.convert(given)
+        # The SDK makes a proxy of such an object, through which JavaScript sees its attributes.
+        return MISMATCH if not fields and isinstance(given, JsDoubleProxy) else fields
 
     return Type(f"{struct.name} or Headers", convert)
 

@@ -7,7 +7,7 @@ import datetime
 import math
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -598,3 +598,32 @@ def test_a_python_object_is_no_condition(bench: Bench) -> None:
     assert bench.error(reading(onlyIf=SimpleNamespace(etagMatches="x")), wrapped=False) == field(
         "onlyIf", "GetOptions", "Conditional or Headers"
     )
+
+
+@pytest.mark.parametrize("given", [MappingProxyType({"etagMatches": "x"}), SimpleNamespace(a=1)])
+@pytest.mark.parametrize(
+    ("call", "name", "struct", "kind"),
+    [
+        (reading, "onlyIf", "GetOptions", "Conditional or Headers"),
+        (reading, "range", "GetOptions", "Range or Headers"),
+        (writing, "onlyIf", "PutOptions", "Conditional or Headers"),
+        (writing, "httpMetadata", "PutOptions", "HttpMetadata or Headers"),
+        (writing, "customMetadata", "PutOptions", "object"),
+        (uploading, "customMetadata", "MultipartOptions", "object"),
+    ],
+)
+def test_a_python_object_without_the_fields_is_refused_through_the_sdk_too(
+    bench: Bench, call: Callable[..., Call], name: str, struct: str, kind: str, given: object
+) -> None:
+    assert bench.error(call(**{name: given})) == field(name, struct, kind)
+
+
+def test_a_python_object_with_the_fields_is_what_javascript_sees_through_the_sdk(
+    bench: Bench,
+) -> None:
+    async def call(env: Any) -> Any:
+        await env.BUCKET.put("k", "v")
+        wanted = SimpleNamespace(offset=0, length=1)
+        return (await env.BUCKET.get("k", range=wanted)).range.length
+
+    assert bench(call) == 1
