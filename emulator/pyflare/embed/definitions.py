@@ -104,6 +104,7 @@ class Definitions:
                 fetchers_are_old=without_methods or not flags.fetcher_no_get_put_delete,
                 unset_fields_are_absent=not flags.enable_fast_jsg_struct,
                 keeps_byte_order_mark=not flags.strip_bom_in_read_all_text,
+                cache_modes=_cache_modes(flags),
             ),
             legacy_handlers=not flags.python_no_global_handlers,
             open_cache=make_cache_opener(self._registry),
@@ -167,3 +168,9 @@ class Definitions:
         return DurableObjectNamespace._make(
             lambda: self.background.objects.namespace(worker, class_name)
         )
+
+
+def _cache_modes(flags: CompatibilityFlags) -> frozenset[str]:
+    if not flags.cache_option_enabled:
+        return frozenset()
+    return frozenset({"no-store", "no-cache"} if flags.cache_no_cache_enabled else {"no-store"})

@@ -25,6 +25,7 @@ from pyflare.js.unzipping import Unzipped
 from pyflare.js.url import URL, parse
 from pyflare.js.value import get_property, is_nullish
 from pyflare.js.webidl import scalar_text
+from pyflare.js.websocket_client import NO_UPGRADE
 from pyflare_bindings.cache import DEFAULT_CACHE, Answer, CacheStore, Conditions, named_cache
 from pyflare_bindings.registry import BindingRegistry
 from pyflare_bindings.storage.errors import ClosedError, StateError
@@ -40,6 +41,7 @@ from .conversion import (
     Struct,
     Type,
 )
+from .streams import LOCKED
 
 __all__ = ["Cache", "open_cache"]
 
@@ -145,9 +147,14 @@ class Cache(js_caches.Cache, js_name="Cache"):
         _refuse(given, answer)
         if answer.status == 304:
             console_sink.get()(
-                "warn", f"cache.put({key!r}) was ignored: a response with status 304 is not stored."
+                "warn",
+                "Ignoring attempt to Cache.put() a 304 status response. 304 responses are not meaningful to cache, "
+                "and a potential source of bugs. Consider validating that the response status is meaningful to cache "
+                "before calling Cache.put().",
             )
             return
+        if answer._stream is not None and answer._stream.locked:
+            raise TypeError_(LOCKED)
         status, _, pairs, body = answer.take_payload()
         stored = self._store.put(
             self._name,
@@ -228,7 +235,8 @@ def _refuse(request: Request | None, response: Response) -> None:
     if "*" in (response.headers.lookup("vary") or ""):
         raise TypeError_("Cannot cache response with 'Vary: *' header.")
     if not is_nullish(response.webSocket):
-        raise TypeError_("Cannot cache WebSocket upgrade response.")
+        # The platform has a text of its own for this, and refuses the response before it comes to that.
+        raise TypeError_(NO_UPGRADE)
 
 
 def _fields(pairs: list[tuple[bytes, bytes]]) -> dict[str, str]:

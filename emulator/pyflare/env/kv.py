@@ -15,7 +15,7 @@ from pyflare.js.error import SyntaxError_
 from pyflare.js.json import JSON
 from pyflare.js.options import options_or_keywords
 from pyflare.js.promise import JsPromise
-from pyflare.js.value import JsInstance, JsObject, jsnull
+from pyflare.js.value import JsInstance, JsObject, is_nullish, jsnull
 from pyflare.js.webidl import null, scalar_text
 from pyflare_bindings.kv import KVEntry, KVKey, KVNamespace
 from pyflare_bindings.kv.limits import MAX_LIST_KEYS, check_bulk_type
@@ -135,11 +135,13 @@ def _metadata(entry: KVEntry | KVKey) -> Any:
 
 async def _get_many(owner: KVNamespace, keys: Any, options: Any, *, with_metadata: bool) -> JsMap:
     wanted = ReadOptions.read(options)
+    # The platform leaves an empty type out of its request.
+    wanted.type = wanted.type or "text"
     found = await succeed("GET_BULK", _entries(owner, list(map(scalar_text, keys)), wanted))
     values = JsMap.empty()
     for name, entry in found.items():
         value = jsnull if entry is None else await _bulk_value(entry, wanted)
-        if with_metadata and entry is not None and value is not jsnull:
+        if with_metadata and entry is not None and not is_nullish(value):
             value = JsObject.adopt({"value": value, "metadata": _metadata(entry)})
         values.set(name, value)
     return values

@@ -16,6 +16,7 @@ from pyflare.js.readable import ReadableStream
 from pyflare.js.value import JsProxy, is_nullish
 from pyflare.js.webidl import encode_text, text
 from pyflare_bindings.kv import KVEntry, KVError, KVNamespace
+from pyflare_bindings.kv.limits import key_bytes
 from pyflare_bindings.storage.errors import ClosedError, StateError
 from pyflare_bindings.storage.row_file import OverloadedError
 
@@ -174,7 +175,17 @@ async def put_value(owner: KVNamespace, key: str, value: Any, options: PutOption
         check_unread(value)
         await _put_stream(owner, name, value, options)
     else:
-        await _put(owner, name, _bytes_of_value(value), None, options)
+        try:
+            data = _bytes_of_value(value)
+        except JsException:
+            await succeed("PUT", _checked_length(name))
+            raise
+        await _put(owner, name, data, None, options)
+
+
+async def _checked_length(name: str) -> None:
+    # A key that is too long is told of before a value that is none.
+    key_bytes(name)
 
 
 async def _put_stream(

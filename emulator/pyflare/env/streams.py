@@ -6,14 +6,17 @@ Source: workerd ``src/workerd/api/streams/readable.c++`` (``pumpTo``) and ``inte
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from pyflare.js.error import Error, JsException, TypeError_
 from pyflare.js.readable import ReadableStream
 from pyflare.js.readable_controller import SourceController
 from pyflare.js.rendezvous import ByteRendezvous
 
-__all__ = ["cancel_unread", "check_unread"]
+__all__ = ["LOCKED", "cancel_unread", "check_unread"]
+
+#: What a binding says of a stream that somebody else reads.
+LOCKED: Final = "The ReadableStream has been locked to a reader."
 
 
 def check_unread(stream: ReadableStream) -> None:
@@ -22,7 +25,7 @@ def check_unread(stream: ReadableStream) -> None:
     What is left of a stream that JavaScript code feeds may be used, as the platform does.
     """
     if stream.locked:
-        raise TypeError_("The ReadableStream has been locked to a reader.")
+        raise TypeError_(LOCKED)
     if stream.disturbed and isinstance(stream._controller, SourceController | ByteRendezvous):
         raise TypeError_("This ReadableStream is disturbed.")
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from . import semantics
 from .array import JsArray
 from .body import Body, BodySource
-from .error import TypeError_
+from .error import Error, TypeError_
 from .headers import HeaderPairs, Headers
 from .options import visible_items
 from .value import JsObject, JsProxy, get_property, is_nullish, jsnull
@@ -26,7 +27,6 @@ _METHODS: Final = frozenset(
 _BODILESS: Final = frozenset({"GET", "HEAD"})
 _REDIRECTS: Final = frozenset({"follow", "manual"})
 _NO_BODY_ALLOWED: Final = "Request with a GET or HEAD method cannot have a body."
-_CACHE_MODES: Final = frozenset({"no-store", "no-cache"})
 #: The ``cacheTtl`` of ``cf`` that says what ``no-store`` says.
 _NO_CACHE_TTL: Final = -1
 
@@ -161,7 +161,10 @@ class Request(Body, js_name="Request"):
             )
         cache = options.get("cache")
         if cache is not None:
-            if cache not in _CACHE_MODES:
+            modes = semantics.current().cache_modes
+            if not modes:
+                raise Error("The 'cache' field on 'RequestInitializerDict' is not implemented.")
+            if cache not in modes:
                 raise TypeError_(f"Unsupported cache mode: {text(cache)}")
             self.cache = cache
         if is_nullish(options.get("cf")):

@@ -38,6 +38,8 @@ class Semantics:
     Of results: ``unset_fields_are_absent``: optional fields of what a native method gives are left out when they are
     unset, where newer dates have them as undefined; ``keeps_byte_order_mark``: text that is read from a body begins
     with the mark that its bytes begin with.
+
+    Of requests: ``cache_modes``: the values that their ``cache`` may have; without any there is no such option.
     """
 
     version: str = "0.28.2"
@@ -58,6 +60,7 @@ class Semantics:
     fetchers_are_old: bool = False
     unset_fields_are_absent: bool = False
     keeps_byte_order_mark: bool = False
+    cache_modes: frozenset[str] = frozenset({"no-store", "no-cache"})
 
 
 PYODIDE_0_26: Final = Semantics("0.26.0a2", null_is_none=True, dicts_are_opaque=True)

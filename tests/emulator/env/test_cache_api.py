@@ -426,7 +426,28 @@ class TestRefusals:
         assert cache(program) == "kept"
         ((level, text),) = cache.said
         assert level == "warn"
-        assert URL in text
+        assert text.startswith("Ignoring attempt to Cache.put() a 304 status response.")
+
+    def test_a_body_that_somebody_else_reads_is_refused(self, cache: Bench) -> None:
+        async def program(cache: Any) -> Any:
+            given = response()
+            given.body.getReader()
+            await cache.put(URL, given)
+
+        text = "TypeError: The ReadableStream has been locked to a reader."
+        assert cache.error(program) == text
+
+    def test_a_response_with_a_websocket_is_refused(self, cache: Bench) -> None:
+        async def program(cache: Any) -> Any:
+            import js
+
+            ours, _ = js.WebSocketPair.new().object_values()
+            await cache.put(URL, response(None, status=101, webSocket=ours))
+
+        assert cache.error(program) == (
+            "TypeError: Worker tried to return a WebSocket in a response to a request which did not contain the "
+            'header "Upgrade: websocket".'
+        )
 
     @pytest.mark.parametrize("status", [200, 201, 203, 204, 301, 302, 404, 410, 418, 500])
     def test_every_other_status_is_found_again(self, cache: Bench, status: int) -> None:

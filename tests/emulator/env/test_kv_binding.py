@@ -10,6 +10,13 @@ from typing import Any
 
 import pytest
 
+from pyflare.js.semantics import (
+    PYODIDE_0_26,
+    PYODIDE_0_28,
+    PYODIDE_314,
+    Semantics,
+    semantics,
+)
 from pyflare.workers.runtime import Runtime
 from pyflare_bindings.clock import ManualClock
 from pyflare_bindings.registry import BindingRegistry
@@ -725,3 +732,32 @@ class TestBinding:
         assert kv.error(program) == (
             "Error: KV PUT failed: 500 the KV namespace 'test' has been closed"
         )
+
+
+def test_a_bulk_read_with_an_empty_type_is_one_of_text(kv: Bench) -> None:
+    async def program(kv: Any) -> Any:
+        await kv.put("a", "1")
+        return dict(await kv.get(["a"], "")), dict(await kv.get(["a"], {"type": ""}))
+
+    assert kv(program) == ({"a": "1"}, {"a": "1"})
+
+
+@pytest.mark.parametrize("version", [PYODIDE_0_26, PYODIDE_0_28, PYODIDE_314])
+def test_a_stored_null_is_null_in_a_bulk_read_with_metadata(kv: Bench, version: Semantics) -> None:
+    async def program(kv: Any) -> Any:
+        semantics.set(version)
+        await kv.put("a", "null", metadata=to_js(5))
+        found = await kv.getWithMetadata(to_js(["a"]), "json")
+        return found.get("a")
+
+    from pyodide.ffi import jsnull, to_js
+
+    assert kv.raw(program) in (jsnull, None)
+
+
+def test_a_key_that_is_too_long_is_told_of_before_a_value_that_is_none(kv: Bench) -> None:
+    expected = (
+        "Error: KV PUT failed: 414 UTF-8 encoded length of 513 exceeds key length limit of 512."
+    )
+    assert kv.error(lambda kv: kv.put("x" * 513, {})) == expected
+    assert kv.error(lambda kv: kv.put("x", {})).startswith("TypeError: KV put() accepts only")

@@ -656,3 +656,34 @@ def test_aborting_fails_the_body_that_is_being_read(between: Between) -> None:
         return error.name, await B.seen()
     """
     assert between(callee, caller) == ("AbortError", ["over"])
+
+
+@pytest.mark.parametrize(
+    ("date", "mode", "expected"),
+    [
+        (
+            "2024-11-10",
+            "no-store",
+            "The 'cache' field on 'RequestInitializerDict' is not implemented.",
+        ),
+        ("2025-08-06", "no-store", "taken"),
+        ("2025-08-06", "no-cache", "Unsupported cache mode: no-cache"),
+        ("2025-08-07", "no-cache", "taken"),
+    ],
+)
+def test_cache_modes_come_with_their_dates(
+    workers: Workers, date: str, mode: str, expected: str
+) -> None:
+    source = f"""
+    class Default(WorkerEntrypoint):
+        async def test(self):
+            try:
+                js.Request.new("http://x/", cache={mode!r})
+            except JsException as error:
+                return error.message
+            return "taken"
+    """
+    # With a Pyodide that has the names which these Workers import.
+    flags = ["python_workers", "python_workers_20250116"]
+    workers.add("a", source, compatibility_date=date, compatibility_flags=flags)
+    assert workers.call() == expected

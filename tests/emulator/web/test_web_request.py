@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from pyflare.js.buffer import Uint8Array
 from pyflare.js.error import JsException
 from pyflare.js.readable import ReadableStream
 from pyflare.js.request import Request
+from pyflare.js.semantics import Semantics, semantics
 from pyflare.js.url import URL
 from pyflare.js.value import JsObject, jsnull
 
@@ -318,6 +320,27 @@ def test_one_way_to_say_how_to_cache_is_taken() -> None:
     assert Request.new("http://a/", cf={"cacheControl": "max-age=5"}).cache is None
     assert Request.new("http://a/", cf={"cacheTtl": 5}, cache="no-store").cache == "no-store"
     assert Request.new("http://a/", cf={"cacheControl": None, "cacheTtl": 5}).cf.cacheTtl == 5
+
+
+@pytest.mark.parametrize(
+    ("modes", "cache", "text"),
+    [
+        (
+            frozenset(),
+            "no-store",
+            "Error: The 'cache' field on 'RequestInitializerDict' is not implemented.",
+        ),
+        (frozenset({"no-store"}), "no-cache", "TypeError: Unsupported cache mode: no-cache"),
+    ],
+)
+def test_cache_modes_that_the_date_lacks_are_refused(
+    modes: frozenset[str], cache: str, text: str
+) -> None:
+    def run() -> None:
+        semantics.set(Semantics(cache_modes=modes))
+        assert refusal("http://a/", cache=cache) == text
+
+    contextvars.copy_context().run(run)
 
 
 def test_making_a_get_of_a_request_with_a_body_is_refused() -> None:
