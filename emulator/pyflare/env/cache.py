@@ -13,6 +13,7 @@ from pyflare.js import caches as js_caches
 from pyflare.js.body import BodySource
 from pyflare.js.byte_sources import ContentSource
 from pyflare.js.callbacks import console_sink
+from pyflare.js.connection_lost import is_connection_lost
 from pyflare.js.departure import start
 from pyflare.js.error import DOMException, Error, TypeError_
 from pyflare.js.options import options_or_keywords
@@ -169,6 +170,10 @@ class Cache(js_caches.Cache, js_name="Cache"):
         )
         try:
             await _succeed(stored)
+        except Error as error:
+            # As nothing says that a response is stored, one that breaks off on its way here is no error.
+            if not is_connection_lost(error):
+                raise
         finally:
             if isinstance(body, ByteIterator):
                 # It has ended, unless the response was not stored.

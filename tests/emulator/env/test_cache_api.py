@@ -6,11 +6,13 @@ import asyncio
 import gzip
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pyflare.js.readable import ReadableStream
 from pyflare.workers.runtime import Runtime
 from pyflare_bindings.clock import ManualClock
 from pyflare_bindings.registry import BindingRegistry
@@ -61,6 +63,22 @@ def cache(tmp_path: Path) -> Iterator[Bench]:
     installed.install()
     yield Bench(tmp_path / "state")
     installed.uninstall()
+
+
+@asynccontextmanager
+async def breaking_off() -> AsyncIterator[str]:
+    """The address of a server that sends less than it has promised."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncache-control: max-age=60\r\ncontent-length: 9\r\n\r\n")
+        writer.write(b"short")
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
 
 
 def response(body: Any = "body", control: str | None = "max-age=60", **options: Any) -> Any:
@@ -427,6 +445,30 @@ class TestRefusals:
         ((level, text),) = cache.said
         assert level == "warn"
         assert text.startswith("Ignoring attempt to Cache.put() a 304 status response.")
+
+    def test_a_fetched_body_that_breaks_off_is_not_stored_and_no_error(self, cache: Bench) -> None:
+        async def program(cache: Any) -> Any:
+            import js
+
+            await cache.put(URL, response("kept"))
+            async with breaking_off() as origin:
+                await cache.put(URL, await js.fetch(origin))
+            return await (await cache.match(URL)).text()
+
+        assert cache(program) == "kept"
+
+    def test_a_body_that_a_worker_fails_is_an_error(self, cache: Bench) -> None:
+        async def program(cache: Any) -> Any:
+            import js
+
+            async def chunks() -> AsyncIterator[Any]:
+                yield b"abc"
+                raise js.Error.new("Network connection lost.")
+
+            body = ReadableStream.from_async_iterator(chunks())
+            await cache.put(URL, response(body))
+
+        assert cache.error(program) == "Error: Network connection lost."
 
     def test_a_body_that_somebody_else_reads_is_refused(self, cache: Bench) -> None:
         async def program(cache: Any) -> Any:
