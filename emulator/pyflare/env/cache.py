@@ -104,7 +104,9 @@ class Cache(js_caches.Cache, js_name="Cache"):
         """A promise of the stored response, undefined when there is none."""
         return start(self._match(request, options_or_keywords(options, named)))
 
-    def put(self, request: Any = MISSING, response: Any = MISSING, /, *_: Any) -> JsPromise:
+    def put(
+        self, request: Any = MISSING, response: Any = MISSING, /, *_: Any, **__: Any
+    ) -> JsPromise:
         """Store a response, whose body is used up by that, where its headers allow it."""
         return start(self._put(request, response))
 

@@ -93,7 +93,7 @@ class KvNamespace(JsInstance, js_name="KvNamespace"):
         """``{keys, list_complete, cursor, cacheStatus}``."""
         return start(_list(self._owner, options_or_keywords(options, named)))
 
-    def delete(self, key: Any = MISSING, /, *_: Any) -> JsPromise:
+    def delete(self, key: Any = MISSING, /, *_: Any, **__: Any) -> JsPromise:
         """Remove a key, whether or not it is there."""
         return start(_delete(self._owner, key))
 

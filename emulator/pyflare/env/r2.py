@@ -65,7 +65,7 @@ class R2Bucket(JsInstance, js_name="R2Bucket"):
     def __init__(self, owner: Owner) -> None:
         self._owner = owner
 
-    def head(self, key: Any = MISSING, /, *_: Any) -> JsPromise:
+    def head(self, key: Any = MISSING, /, *_: Any, **__: Any) -> JsPromise:
         """The object without its content, null when there is none."""
         return start(_head(self._owner, key))
 
@@ -85,7 +85,7 @@ class R2Bucket(JsInstance, js_name="R2Bucket"):
         """The object that was written, null when ``onlyIf`` fails."""
         return start(_put(self._owner, key, value, options_or_keywords(options, named)))
 
-    def delete(self, keys: Any = MISSING, /, *_: Any) -> JsPromise:
+    def delete(self, keys: Any = MISSING, /, *_: Any, **__: Any) -> JsPromise:
         """Delete one object, or those of an array of keys."""
         return start(_delete(self._owner, keys))
 

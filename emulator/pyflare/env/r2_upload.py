@@ -52,11 +52,11 @@ class R2MultipartUpload(JsInstance, js_name="R2MultipartUpload"):
         """Store one part: ``{partNumber, etag}``."""
         return start(_upload_part(self, part_number, value, options_or_keywords(options, named)))
 
-    def complete(self, parts: Any = MISSING, /, *_: Any) -> JsPromise:
+    def complete(self, parts: Any = MISSING, /, *_: Any, **__: Any) -> JsPromise:
         """Make the parts an object."""
         return start(_complete(self, parts))
 
-    def abort(self, *_: Any) -> JsPromise:
+    def abort(self, *_: Any, **__: Any) -> JsPromise:
         """Give the upload up."""
         return start(_abort(self))
 

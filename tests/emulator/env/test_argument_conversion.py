@@ -627,3 +627,19 @@ def test_a_python_object_with_the_fields_is_what_javascript_sees_through_the_sdk
         return (await env.BUCKET.get("k", range=wanted)).range.length
 
     assert bench(call) == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda env: env.BUCKET.head("k", more=1),
+        lambda env: env.BUCKET.delete("k", more=1),
+        lambda env: env.KV.delete("k", more=1),
+        lambda env: env.cache.delete("http://k/", more=1),
+    ],
+)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_keyword_is_one_more_argument_that_nobody_reads(
+    bench: Bench, call: Call, wrapped: bool
+) -> None:
+    bench(call, wrapped=wrapped)
