@@ -40,6 +40,7 @@ from .entrypoints import (
 )
 from .event import Background, ExecutionContext, FailureReport
 from .isolation import Space
+from .python_version import note_older_python
 from .rpc.session import EventHost
 
 if TYPE_CHECKING:
@@ -177,6 +178,7 @@ class Worker:
         except BaseException as error:
             if is_passing(error):
                 raise
+            note_older_python(error, getattr(self.definition.compat, "python_version", None))
             self.fail(error)
             return
         self.failure = None
