@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
+from contextvars import Context
 from inspect import isawaitable
 from typing import Any
 
@@ -30,12 +33,13 @@ def is_function(value: Any) -> bool:
 class Export:
     """One value that was given away, for as long as somebody has a stub of it. A channel to it."""
 
-    __slots__ = ("_count", "_host", "_value")
+    __slots__ = ("_count", "_host", "_loop", "_value")
 
     def __init__(self, value: Any, host: StubHost) -> None:
         self._value = value
         self._host = host
         self._count = 0
+        self._loop = asyncio._get_running_loop()
 
     @classmethod
     def here(cls, value: Any) -> Export:
@@ -65,6 +69,16 @@ class Export:
         if self._count == 0:
             self._host.release()
             self._value = None
+
+    def collected(self) -> None:
+        """There is one stub less, which the garbage collector has found: on whatever thread that was."""
+        loop = self._loop
+        if loop is None or asyncio._get_running_loop() is loop:
+            self.remove()
+        else:
+            # When the loop has ended, so have the events that the stub belonged to.
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self.remove, context=Context())
 
     async def fetch(self, _request: Any) -> Any:
         raise TypeError_("The receiver is not an RPC object")

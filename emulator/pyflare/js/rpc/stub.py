@@ -219,7 +219,7 @@ class JsRpcStub(Stub, js_name="JsRpcStub"):
     def __del__(self) -> None:
         export = self.__dict__.get("_channel")
         if isinstance(export, Export):
-            export.remove()
+            export.collected()
 
 
 class _Disposed:
