@@ -24,6 +24,7 @@ from pyflare_bindings.storage.errors import StateError
 
 from .guest import Again, Guest, OwnerRefused, about_session, reach_owner
 from .guest_host import GuestHost
+from .kept_memory import keep_freed_memory
 from .ports import Listening
 from .serving import (
     RESTARTED,
@@ -176,6 +177,7 @@ class Session:
         await server.start()
         self._ready()
         settle_memory()
+        keep_freed_memory()
         watcher = self._start_watching(OwnWorkers(self._flare))
         held = LoopWatch(self._name_holder, self._name_stuck)
         held.start()
