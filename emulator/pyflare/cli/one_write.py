@@ -41,7 +41,10 @@ class OneWriteProtocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         cycle.scope["extensions"] = EXTENSIONS
-        super()._start_asgi_task(cycle, app)
+        # Not by the loop's factory: the server's own tasks are plain ones.
+        task = asyncio.Task(cycle.run_asgi(app), loop=self.loop)
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
 
     def _unset_keepalive_if_required(self) -> None:
         self._idle_since = 0.0

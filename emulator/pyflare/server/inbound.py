@@ -275,7 +275,11 @@ def _target(scope: Scope) -> tuple[str, str]:
         mount = quote(root, safe="/!$&'()*+,;=:@~").encode("ascii")
         if raw.startswith(mount):
             raw = raw[len(mount) :] or b"/"
-    query: bytes = scope["query_string"]
+    return _as_url(raw, scope["query_string"])
+
+
+@lru_cache(maxsize=512)
+def _as_url(raw: bytes, query: bytes) -> tuple[str, str]:
     # `OPTIONS *` has no path.
     if raw[:1] != b"/" or raw.translate(None, _PATH_PLAIN) or query.translate(None, _QUERY_PLAIN):
         return _normalised(raw, query)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Literal, TextIO, get_args
 
 from .output import Output
@@ -112,14 +113,17 @@ class LogSink:
             return
         if self._level < _INFO:
             return
-        prefix = f"[{worker}] " if self.named else ""
-        if self._colour:
-            shade = _STATUS_COLOURS[status // 100] if status < 600 else _BLUE
-            answer = f"{shade}{status} {reason}{_RESET} {_GREY}({milliseconds:.0f}ms){_RESET}"
-            path = f"{_BOLD}{path}{_RESET}"
-        else:
-            answer = f"{status} {reason} ({milliseconds:.0f}ms)"
-        self._output.write(f"[wrangler:info] {prefix}{method} {path} {answer}\n")
+        self._output.write(
+            _request_line(
+                worker if self.named else None,
+                method,
+                path,
+                status,
+                reason,
+                round(milliseconds),
+                self._colour,
+            )
+        )
 
     def queue(
         self, worker: str, name: str, acknowledged: int, total: int, milliseconds: float
@@ -257,3 +261,23 @@ class LogSink:
 
     def _grey(self, text: str) -> str:
         return f"{_GREY}{text}{_RESET}" if self._colour else text
+
+
+@lru_cache(maxsize=256)
+def _request_line(
+    worker: str | None,
+    method: str,
+    path: str,
+    status: int,
+    reason: str,
+    milliseconds: int,
+    colour: bool,
+) -> str:
+    prefix = "" if worker is None else f"[{worker}] "
+    if colour:
+        shade = _STATUS_COLOURS[status // 100] if status < 600 else _BLUE
+        answer = f"{shade}{status} {reason}{_RESET} {_GREY}({milliseconds}ms){_RESET}"
+        path = f"{_BOLD}{path}{_RESET}"
+    else:
+        answer = f"{status} {reason} ({milliseconds}ms)"
+    return f"[wrangler:info] {prefix}{method} {path} {answer}\n"
