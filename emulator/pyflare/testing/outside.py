@@ -12,7 +12,7 @@ __all__ = ["Outside", "UnexpectedRequest"]
 
 
 class UnexpectedRequest(Exception):
-    """A worker asked for what no answer was prepared for."""
+    """The code under test asked for what no answer was prepared for."""
 
 
 @dataclass(slots=True)
@@ -93,5 +93,5 @@ class Outside:
                 return answer.make(request)
         prepared = ", ".join(f"{each.method} {each.url}" for each in self._answers) or "nothing"
         raise UnexpectedRequest(
-            f"The worker asked for {request.method} {request.url}; prepared is {prepared}."
+            f"The code under test asked for {request.method} {request.url}; prepared is {prepared}."
         )

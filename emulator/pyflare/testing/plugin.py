@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,7 @@ from .imports import WorkerImports
 from .settings import MARKER, base_options, marked_options
 
 if TYPE_CHECKING:
+    from .beside import Values
     from .log import RecordingLog
     from .outside import Outside
 
@@ -26,6 +28,9 @@ _ASYNCIO_PLUGIN = "asyncio"
 
 #: The logs of the emulators that a test uses.
 _LOGS = pytest.StashKey[list[Any]]()
+
+#: What is set on the loop of anyio's plugin, by the fixture that sets it.
+_ON_ANYIO = pytest.StashKey[dict[str, Any]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -122,13 +127,15 @@ def pyflare_options() -> dict[str, Any]:
 
 
 @pytest.fixture
-def pyflare(request: pytest.FixtureRequest) -> Any:
+def pyflare(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The Workers under test, started: a :class:`pyflare.Pyflare` in an async test, else a ``BlockingPyflare``.
 
     Its state is this test's own and is gone afterwards. Background work is waited for at the end; what failed in it
     fails the test.
     """
-    return _noted(request, _home(request, shared=False))
+    found = _noted(request, _home(request, shared=False))
+    with _beside(request, _flare_of(found)):
+        yield found
 
 
 def _shared_scope(fixture_name: str, config: pytest.Config) -> Scope:
@@ -139,9 +146,17 @@ def _shared_scope(fixture_name: str, config: pytest.Config) -> Scope:
 
 
 @pytest.fixture
-def pyflare_shared(request: pytest.FixtureRequest) -> Any:
+def pyflare_shared(request: pytest.FixtureRequest) -> Iterator[Any]:
     """The same with one state for all tests of a module, or of the scope that ``pyflare_scope`` names."""
-    return _noted(request, _home(request, shared=True))
+    found = _noted(request, _home(request, shared=True))
+    flare = _flare_of(found)
+    with ExitStack() as stack:
+        if "pyflare_outbound" in request.fixturenames:
+            outside = request.getfixturevalue("pyflare_outbound")
+            stack.enter_context(flare._outbound.answered_by(outside))
+        if "pyflare" not in request.fixturenames:
+            stack.enter_context(_beside(request, flare))
+        yield found
 
 
 @pytest.fixture
@@ -178,14 +193,18 @@ def pyflare_outbox(request: pytest.FixtureRequest) -> Any:
 
 
 @pytest.fixture
-def pyflare_outbound() -> Outside:
+def pyflare_outbound(request: pytest.FixtureRequest) -> Iterator[Outside]:
     """Answers the workers' own requests: ``pyflare_outbound.get("https://api.test/", json={})``.
 
-    A test that asks for it has no network; a request that nothing was prepared for fails.
+    A test that asks for it has no network; a request that nothing was prepared for fails, be it a Worker's or one of a
+    function that the test calls itself.
     """
+    from .beside import of_outside
     from .outside import Outside
 
-    return Outside()
+    outside = Outside()
+    with _set(request, of_outside(outside), "_pyflare_anyio_outbound"):
+        yield outside
 
 
 @pytest.fixture
@@ -233,13 +252,54 @@ async def _pyflare_anyio(
 
 @pytest.fixture(scope=_shared_scope)
 async def _pyflare_anyio_shared(
-    anyio_backend_name: str, request: pytest.FixtureRequest, pyflare_options: dict[str, Any]
+    anyio_backend: Any, request: pytest.FixtureRequest, pyflare_options: dict[str, Any]
 ) -> AsyncIterator[Any]:
     from .pyflare_in_test import running
 
-    _refuse_trio(anyio_backend_name)
+    # The fixture with its name alone lives no longer than a test.
+    _refuse_trio(anyio_backend if isinstance(anyio_backend, str) else anyio_backend[0])
     async with running(base_options(request.config, pyflare_options)) as flare:
         yield flare
+
+
+@contextmanager
+def _beside(request: pytest.FixtureRequest, flare: Any) -> Iterator[None]:
+    """Let the test's own code run beside the Workers of ``flare``."""
+    from .beside import of_pyflare
+
+    with _set(request, of_pyflare(flare), "_pyflare_anyio_beside"):
+        yield
+
+
+@contextmanager
+def _set(request: pytest.FixtureRequest, values: Values, on_anyio: str) -> Iterator[None]:
+    """Set context variables for the test and its other fixtures.
+
+    They get pytest's own context, but for those on anyio's plugin, whose runner has one: the fixture ``on_anyio`` sets
+    them there.
+    """
+    from .beside import within
+
+    if _is_anyio(request):
+        request.node.stash.setdefault(_ON_ANYIO, {})[on_anyio] = values
+        request.getfixturevalue(on_anyio)
+    with within(values):
+        yield
+
+
+def _setting_on_anyio(name: str) -> Any:
+    @pytest.fixture(name=name)
+    async def setting(anyio_backend_name: str, request: pytest.FixtureRequest) -> Any:
+        from .beside import within
+
+        with within(request.node.stash[_ON_ANYIO].pop(name)):
+            yield
+
+    return setting
+
+
+_anyio_beside = _setting_on_anyio("_pyflare_anyio_beside")
+_anyio_outbound = _setting_on_anyio("_pyflare_anyio_outbound")
 
 
 def _refuse_trio(backend: str) -> None:
@@ -253,6 +313,16 @@ def _noted(request: pytest.FixtureRequest, home: str) -> Any:
     return found
 
 
+def _flare_of(found: Any) -> Any:
+    """The Pyflare behind a BlockingPyflare, or itself."""
+    return getattr(found, "flare", found)
+
+
+def _is_anyio(request: pytest.FixtureRequest) -> bool:
+    is_async = inspect.iscoroutinefunction(request.function)
+    return is_async and "anyio_backend" in request.fixturenames
+
+
 def _emulator(request: pytest.FixtureRequest) -> Any:
     shared = "pyflare_shared" in request.fixturenames and "pyflare" not in request.fixturenames
     return request.getfixturevalue("pyflare_shared" if shared else "pyflare")
@@ -263,7 +333,7 @@ def _home(request: pytest.FixtureRequest, *, shared: bool) -> str:
     end = "_shared" if shared else ""
     if not inspect.iscoroutinefunction(request.function):
         return f"_pyflare_blocking{end}"
-    if "anyio_backend" in request.fixturenames:
+    if _is_anyio(request):
         return f"_pyflare_anyio{end}"
     if request.config.pluginmanager.hasplugin(_ASYNCIO_PLUGIN):
         from .on_asyncio import loop_scope

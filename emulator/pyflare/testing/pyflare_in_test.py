@@ -16,6 +16,7 @@ import httpx
 
 from pyflare.embed import MEMORY, Pyflare
 
+from .beside import Exit, Values, of_pyflare
 from .blocking import Blocking, blocking, plain
 from .log import RecordingLog, UncaughtError
 from .printed import keeping_prints
@@ -43,6 +44,7 @@ class BackgroundErrors(ExceptionGroup[Exception]):
 
 def _make(options: Mapping[str, Any]) -> Pyflare:
     flare = Pyflare(**{"persist_to": MEMORY, "log": RecordingLog(), **options})
+    flare._outbound = Exit(flare._outbound)
     flare.share_imports()
     return flare
 
@@ -85,11 +87,18 @@ def running_blocked(options: Mapping[str, Any]) -> Iterator[BlockingPyflare]:
     flare = _make(options)
     with _prints_kept(flare), asyncio.Runner(loop_factory=flare.loop_factory) as runner:
         runner.run(flare.start())
+        # All that is run there shares one context.
+        runner.run(_set(of_pyflare(flare)))
         try:
             yield BlockingPyflare(flare, runner)
         finally:
             runner.run(_end(flare))
     _check(flare)
+
+
+async def _set(values: Values) -> None:
+    for variable, value in values.items():
+        variable.set(value)
 
 
 async def _end(flare: Pyflare) -> None:
@@ -108,13 +117,18 @@ class BlockingPyflare:
         self.flare = flare
         self._runner = runner
         self._thread = threading.get_ident()
+        # What is run so may use `run_sync`, as in a Worker.
+        self._drive = flare.workers[0].drive
         self.clock = BlockingClock(self)
 
     def run(self, work: Awaitable[Any] | Callable[..., Any], *arguments: Any) -> Any:
         """Wait for an awaitable, or call a sync or async function on the loop and wait for its result.
 
         Where this object, or something of it, is an argument, the function gets what stands behind it, to be used with
-        ``await``. Raises RuntimeError in another thread than the test's, and in a function that is run so.
+        ``await``. Functions of the Workers find the Workers' caches and clock there, requests go where theirs go, and
+        ``wait_until`` and ``run_sync`` work: see ``beside.py``.
+
+        Raises RuntimeError in another thread than the test's, and in a function that is run so.
         """
         work = plain(work)
         if (why := self._why_not_here()) is not None:
@@ -126,7 +140,10 @@ class BlockingPyflare:
             result = work(*map(_with_await, arguments)) if callable(work) else work
             return await result if inspect.isawaitable(result) else result
 
-        return self._runner.run(wait())
+        async def run() -> Any:
+            return await self._drive(wait())
+
+        return self._runner.run(run())
 
     def _why_not_here(self) -> str | None:
         # The loop stands still unless the test waits for something, so no other thread's work could be handed to it.
@@ -146,6 +163,11 @@ class BlockingPyflare:
 
     def _shown(self, work: Callable[[], Any]) -> Any:
         return blocking(self.run, self.run(work))
+
+    @property
+    def registry(self) -> Any:
+        """As ``registry`` of :class:`pyflare.Pyflare`: ``flare.registry.caches().purge()`` waits."""
+        return Blocking(self.run, self.flare.registry)
 
     @property
     def log(self) -> Any:
