@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final, Protocol, cast
 
-from .command_line import arranged, parse
+from .command_line import parse
+from .word_order import first_command
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "main", "parser_for"]
 
 #: Command name: (module below this package, one line for the help).
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
@@ -38,21 +39,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns the exit code: 0 success, 1 failure. Bad usage raises ``SystemExit(2)`` with a message on standard error,
     as :mod:`argparse` does.
     """
-    words = arranged(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(
-        prog="pyflare",
-        description="Runs Cloudflare Workers written in Python in one process, with their bindings.",
-        allow_abbrev=False,
-    )
-    parser.add_argument("-v", "--version", action=_Version, nargs=0, help="show the version")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    chosen = next((word for word in words if not word.startswith("-")), None)
-    for name, (module_name, summary) in COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        if name == chosen:
-            module = cast(_Command, import_module(f"{__name__}.{module_name}"))
-            module.configure(command)
-            command.set_defaults(run=module.run)
+    words = sys.argv[1:] if argv is None else argv
+    parser = parser_for(words)
     arguments = parse(parser, words)
     if arguments.command is None:
         parser.print_help()
@@ -61,6 +49,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         return cast(int, arguments.run(arguments))
     except KeyboardInterrupt:
         return 0
+
+
+def parser_for(words: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the command line, with the arguments of the one command that the words are about."""
+    parser = argparse.ArgumentParser(
+        prog="pyflare",
+        description="Runs Cloudflare Workers written in Python in one process, with their bindings.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("-v", "--version", action=_Version, nargs=0, help="show the version")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    chosen = first_command(words, COMMANDS)
+    for name, (module_name, summary) in COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        if name == chosen:
+            module = cast(_Command, import_module(f"{__name__}.{module_name}"))
+            module.configure(command)
+            command.set_defaults(run=module.run)
+    return parser
 
 
 class _Version(argparse.Action):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,6 +47,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--table", action="append", default=[], metavar="NAME", help="only this table; repeatable")
     add("--no-schema", action="store_true", help="only data")
     add("--no-data", action="store_true", help="only tables, indexes, triggers and views")
+    for name in ("schema", "data"):
+        add(f"--{name}", dest=f"no_{name}", action="store_false", default=False,
+            help=argparse.SUPPRESS)  # fmt: skip
     add_confirmation(add)
     add = add_common(commands, "info", "show the tables and the size of a database", _info)
     _add_database(add)
@@ -55,17 +57,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     migrations = commands.add_parser(
         "migrations", help="create, list and apply migrations", allow_abbrev=False
     ).add_subparsers(dest="migrations_name", metavar="COMMAND", required=True)
-    add = add_common(
-        migrations, "create", "create an empty migration", partial(_migrations, "create")
-    )
+    add = add_common(migrations, "create", "create an empty migration", _migrations)
     _add_database(add)
     add("message", nargs="+", help="what the migration does; part of its name")
-    add = add_common(
-        migrations, "list", "list migrations to be applied", partial(_migrations, "list")
-    )
+    add = add_common(migrations, "list", "list migrations to be applied", _migrations)
     _add_database(add)
     add("--json", action="store_true", help="print JSON and nothing else")
-    add = add_common(migrations, "apply", "apply migrations", partial(_migrations, "apply"))
+    add = add_common(migrations, "apply", "apply migrations", _migrations)
     _add_database(add)
     add_confirmation(add)
 
@@ -85,12 +83,12 @@ def database_of(project: Project, name: str) -> D1Database:
     )
 
 
-def _migrations(which: str, arguments: argparse.Namespace) -> None:
+def _migrations(arguments: argparse.Namespace) -> None:
     from .data import d1_migrations
 
     project = Project(arguments)
     entry = database_of(project, arguments.database)
-    match which:
+    match arguments.migrations_name:
         case "create":
             d1_migrations.create(project, entry, " ".join(arguments.message))
         case "list":

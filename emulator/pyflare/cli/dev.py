@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyflare.server.log import LEVELS, LogSink
 
-from .command_line import Listed
+from .word_order import Listed
 
 if TYPE_CHECKING:
     from pyflare.config import LoadedConfig

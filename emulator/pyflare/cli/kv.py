@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +23,8 @@ from .data.command import (
     add_confirmation,
     run_action,
 )
-from .data.output import confirm, notice, print_json, progress, say, write
+from .data.json_text import compact, parse_json
+from .data.output import confirm, notice, print_json, progress, say, warn, write
 
 __all__ = ["configure", "run"]
 
@@ -31,6 +34,15 @@ _CHUNK: Final = 256 * 1024
 #: What one request carries at most, so that progress is seen and nothing has to be held at once.
 _ENTRIES: Final = 500
 _CHARACTERS: Final = 8 * 1024 * 1024
+#: A number as it is written in JavaScript, without its other bases.
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+#: Options of `kv key put` that wrangler takes for `kv bulk put` too and does not use, and what an entry has in their
+#: place.
+_WITHOUT_USE: Final = {
+    "ttl": "expiration_ttl",
+    "expiration": "expiration",
+    "metadata": "metadata",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--ttl", type=_seconds, metavar="SECONDS", help="how long the value stays")
     add("--expiration", type=_seconds, metavar="TIME",
         help="when the value expires, in seconds since the epoch")  # fmt: skip
-    add("--metadata", metavar="JSON", help="metadata, as JSON")
+    add("--metadata", metavar="JSON", help="metadata, a JSON object")
     _add_namespace(add)
     add = add_common(keys, "get", "print a value", _get)
     add("key", help="the key, taken as it is")
@@ -70,6 +82,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         add = add_common(bulk, name, help, action)
         add("file", type=Path, metavar="FILE", help="a JSON list")
         _add_namespace(add)
+        if name == "put":
+            for each in _WITHOUT_USE:
+                add(f"--{each}", help=argparse.SUPPRESS)
         if name == "get":
             add("--json", action="store_true", help="print JSON, as always")
         if name == "delete":
@@ -80,15 +95,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _add_namespace(add: Any) -> None:
     add("--binding", metavar="NAME", help="the binding of the namespace")
     add("--namespace-id", metavar="ID", help="the id of the namespace")
-    add("--preview", nargs="?", const="true", choices=("true", "false"),
+    add("--preview", action="store_true", default=None,
         help="take preview_id, or id with `false`; by default the one that `pyflare dev` uses")  # fmt: skip
+    add("--no-preview", dest="preview", action="store_false", default=None, help=argparse.SUPPRESS)
 
 
 def _seconds(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of seconds") from None
+    """Whole seconds; a fraction is cut off."""
+    if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
+        return int(number)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
 
 
 def _shown(arguments: argparse.Namespace, namespace: str) -> str:
@@ -102,7 +118,7 @@ def _namespace(project: Project, arguments: argparse.Namespace) -> str:
         raise UsageError("Exactly one of the arguments binding and namespace-id is required.")
     if given is not None:
         for entry in project.worker.kv_namespaces:
-            if given in (entry.id, entry.preview_id):
+            if given in (entry.id, entry.preview_id, entry.local_id):
                 break
         else:
             project.note_unknown("KV namespace", given)
@@ -111,10 +127,10 @@ def _namespace(project: Project, arguments: argparse.Namespace) -> str:
     for entry in project.worker.kv_namespaces:
         if entry.binding != binding:
             continue
-        wanted = {"true": entry.preview_id, "false": entry.id, None: entry.local_id}
+        wanted = {True: entry.preview_id, False: entry.id, None: entry.local_id}
         found = wanted[arguments.preview]
         if found is None:
-            key = "preview_id" if arguments.preview == "true" else "id"
+            key = "preview_id" if arguments.preview else "id"
             raise CommandError(
                 f'The KV namespace {binding} has no "{key}" in {project.file}. Leave --preview out.'
             )
@@ -127,7 +143,8 @@ def _namespace(project: Project, arguments: argparse.Namespace) -> str:
 def _put(arguments: argparse.Namespace) -> None:
     if (arguments.value is None) == (arguments.path is None):
         raise UsageError("Exactly one of the arguments value and path is required.")
-    meta = "" if arguments.metadata is None else f' with metadata "{_as_json(arguments.metadata)}"'
+    metadata = _metadata(arguments.metadata)
+    meta = "" if metadata is None else f' with metadata "{metadata}"'
     project = Project(arguments)
     namespace = _namespace(project, arguments)
     where = f"on namespace {_shown(arguments, namespace)}{meta}."
@@ -136,7 +153,7 @@ def _put(arguments: argparse.Namespace) -> None:
         "key": arguments.key,
         "expiration": arguments.expiration,
         "expiration_ttl": arguments.ttl,
-        "metadata": arguments.metadata,
+        "metadata": metadata,
     }
     if arguments.value is not None:
         value = arguments.value.encode("utf-8", "surrogateescape")
@@ -158,11 +175,18 @@ def _contents(project: Project, given: Path) -> Iterator[bytes]:
         raise CommandError(f"{given} cannot be read: {failure.strerror}.") from failure
 
 
-def _as_json(text: str) -> str:
+def _metadata(text: str | None) -> str | None:
+    """The JSON of --metadata, without spaces. Raises CommandError in wrangler's words."""
+    if text is None:
+        return None
     try:
-        return json.dumps(json.loads(text), separators=(",", ":"), ensure_ascii=False)
-    except ValueError as failure:
-        raise CommandError(f"--metadata is not JSON: {failure}") from None
+        value = parse_json(text)
+        written = compact(value)
+    except ValueError:
+        raise CommandError(f"--metadata must be valid JSON. Received: {text}") from None
+    if not isinstance(value, dict):
+        raise CommandError(f"--metadata must be a JSON object. Received: {text}")
+    return written
 
 
 def _get(arguments: argparse.Namespace) -> None:
@@ -210,6 +234,10 @@ def _delete(arguments: argparse.Namespace) -> None:
 
 
 def _bulk_put(arguments: argparse.Namespace) -> None:
+    _metadata(arguments.metadata)
+    for name, instead in _WITHOUT_USE.items():
+        if getattr(arguments, name) is not None:
+            warn(f'--{name} has no effect here. Give each entry its "{instead}".')
     project = Project(arguments)
     namespace = _namespace(project, arguments)
     entries = read_entries(project.cwd / arguments.file, arguments.file)

@@ -22,6 +22,7 @@ from .data.command import (
     add_confirmation,
     run_action,
 )
+from .data.json_text import compact, parse_json
 from .data.output import ask, is_terminal, print_json, print_table, say
 
 __all__ = ["configure", "run"]
@@ -98,14 +99,11 @@ def _send(arguments: argparse.Namespace) -> None:
     body = _body(project, arguments)
     if arguments.content_type == "json":
         try:
-            value = json.loads(body)
+            body = compact(parse_json(body)).encode()
         except ValueError as failure:
             raise CommandError(
                 f"The message is not JSON: {failure}. Mend it, or send it with --content-type text."
             ) from None
-        body = json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(
-            "utf-8", "replace"
-        )
     with project.state() as state:
         state.call(
             "queues.send",

@@ -46,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("-p", "--pipe", action="store_true", help="upload standard input")
     _add_headers(add)
     _add_jurisdiction(add)
+    _add_force(add)
     add = add_common(objects, "get", "read an object", _get)
     _add_path(add)
     add(
@@ -60,6 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add = add_common(objects, "delete", "delete an object", _delete)
     _add_path(add)
     _add_jurisdiction(add)
+    _add_force(add)
     add = add_common(objects, "list", "list the objects of a bucket", _list)
     add("bucket", metavar="BUCKET", help="the name or the binding of the bucket")
     add("--prefix", default="", help="only keys that begin with this")
@@ -76,6 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--concurrency", type=int, default=20, help=argparse.SUPPRESS)
     _add_headers(add)
     _add_jurisdiction(add)
+    _add_force(add)
 
 
 def _add_headers(add: Callable[..., Any]) -> None:
@@ -93,6 +96,11 @@ def _add_path(add: Callable[..., Any]) -> None:
 
 def _add_jurisdiction(add: Callable[..., Any]) -> None:
     add("-J", "--jurisdiction", help=argparse.SUPPRESS)
+
+
+def _add_force(add: Callable[..., Any]) -> None:
+    """The flag that keeps wrangler from asking about a data catalog, which no local bucket has."""
+    add("-y", "--force", action="store_true", help=argparse.SUPPRESS)
 
 
 def _storage_class(text: str) -> str:
@@ -131,6 +139,11 @@ def _bucket(project: Project, name: str) -> str:
     return name
 
 
+def _shown(bucket: str, arguments: argparse.Namespace) -> str:
+    where = arguments.jurisdiction
+    return bucket if where is None else f"{bucket} ({where})"
+
+
 def _split(path: str) -> tuple[str, str]:
     bucket, slash, key = path.partition("/")
     if not bucket or not slash or not key:
@@ -151,8 +164,8 @@ def _put(arguments: argparse.Namespace) -> None:
     path = None if arguments.pipe else project.cwd / arguments.file
     if path is not None and not path.is_file():
         raise CommandError(f'The file "{arguments.file}" does not exist.')
-    shown = f" with {arguments.storage_class} storage class" if arguments.storage_class else ""
-    say(f'Creating object "{key}"{shown} in bucket "{bucket}".')
+    storage = f" with {arguments.storage_class} storage class" if arguments.storage_class else ""
+    say(f'Creating object "{key}"{storage} in bucket "{_shown(bucket, arguments)}".')
     length = None if path is None else os.stat(path).st_size
     with project.state() as state, progress("Uploading", length, in_bytes=True) as step:
         state.call(
@@ -179,10 +192,10 @@ def _bulk_put(arguments: argparse.Namespace) -> None:
     project = Project(arguments)
     id = _bucket(project, arguments.bucket)
     entries = read_files(project.cwd, arguments.filename)
-    shown = f" with {arguments.storage_class} storage class" if arguments.storage_class else ""
+    storage = f" with {arguments.storage_class} storage class" if arguments.storage_class else ""
     say(
-        f"Starting bulk upload of {len(entries)} objects to bucket {arguments.bucket}{shown} using a concurrency of "
-        f"{max(1, arguments.concurrency)}"
+        f"Starting bulk upload of {len(entries)} objects to bucket {_shown(arguments.bucket, arguments)}{storage} "
+        f"using a concurrency of {max(1, arguments.concurrency)}"
     )
     with project.state() as state:
         # One after the other: what takes time is the disk.
@@ -214,7 +227,7 @@ def _get(arguments: argparse.Namespace) -> None:
     project = Project(arguments)
     id = _bucket(project, bucket)
     if not arguments.pipe:
-        say(f'Downloading "{key}" from "{bucket}".')
+        say(f'Downloading "{key}" from "{_shown(bucket, arguments)}".')
     with project.state() as state:
         found, pieces = state.fetch("r2.get", id=id, key=key)
         if found is None:
@@ -250,7 +263,7 @@ def _delete(arguments: argparse.Namespace) -> None:
     bucket, key = _split(arguments.path)
     project = Project(arguments)
     id = _bucket(project, bucket)
-    say(f'Deleting object "{key}" from bucket "{bucket}".')
+    say(f'Deleting object "{key}" from bucket "{_shown(bucket, arguments)}".')
     with project.state() as state:
         state.call("r2.delete", id=id, key=key)
     say("Delete complete.")

@@ -6,18 +6,19 @@ Source: https://developers.cloudflare.com/kv/reference/kv-commands/#kv-bulk
 from __future__ import annotations
 
 import base64
-import binascii
-import json
+import math
 from pathlib import Path
 from typing import Any, Final
 
 from .command import CommandError
+from .json_text import compact, parse_json
 from .output import warn
 
 __all__ = ["read_entries", "read_names"]
 
 _KEYS: Final = frozenset(("key", "value", "base64", "expiration", "expiration_ttl", "metadata"))
 _MOST_SHOWN: Final = 10
+_TO_STANDARD: Final = str.maketrans("-_", "+/")
 
 
 def read_entries(path: Path, given: Path) -> list[dict[str, Any]]:
@@ -34,10 +35,16 @@ def read_entries(path: Path, given: Path) -> list[dict[str, Any]]:
         unknown |= entry.keys() - _KEYS
         made = {"key": entry["key"], "value": _value(entry)}
         for name in ("expiration", "expiration_ttl"):
-            if entry.get(name) is not None:
-                made[name] = entry[name]
+            if name in entry:
+                made[name] = int(entry[name])
         if entry.get("metadata") is not None:
-            made["metadata"] = json.dumps(entry["metadata"], separators=(",", ":"))
+            try:
+                made["metadata"] = compact(entry["metadata"])
+            except ValueError as failure:
+                problems.append(
+                    f'The item at index {index} ("{entry["key"]}") has "metadata" that is not '
+                    f"JSON: {failure}"
+                )
         found.append(made)
     _refuse(problems, given)
     if unknown:
@@ -65,10 +72,10 @@ def read_names(path: Path, given: Path) -> list[str]:
 
 def _read_list(path: Path, given: Path) -> list[Any]:
     try:
-        value = json.loads(path.read_bytes())
+        value = parse_json(path.read_bytes())
     except OSError as failure:
         raise CommandError(f"{given} cannot be read: {failure.strerror}.") from failure
-    except (ValueError, RecursionError) as failure:
+    except ValueError as failure:
         raise CommandError(f"{given} is not JSON: {failure}") from None
     if not isinstance(value, list):
         raise CommandError(
@@ -85,23 +92,42 @@ def _problem(entry: Any) -> str | None:
     if not isinstance(entry.get("value"), str):
         return f'("{entry["key"]}") has no text as its "value".'
     for name in ("expiration", "expiration_ttl"):
-        if not isinstance(entry.get(name, 0), int) or isinstance(entry.get(name), bool):
-            return f'("{entry["key"]}") has a "{name}" that is not a whole number of seconds.'
+        if not _is_number(entry.get(name, 0)):
+            return f'("{entry["key"]}") has a "{name}" that is not a number of seconds.'
+    if not isinstance(entry.get("metadata"), dict | list | None):
+        return f'("{entry["key"]}") has "metadata" that is not an object.'
     if not isinstance(entry.get("base64", False), bool):
         return f'("{entry["key"]}") has a "base64" that is neither true nor false.'
     if entry.get("base64"):
         try:
-            base64.b64decode(entry["value"], validate=True)
-        except (binascii.Error, ValueError):
+            _decoded(entry["value"])
+        except ValueError:
             return f'("{entry["key"]}") has a "value" that is not base64.'
     return None
 
 
+def _is_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _decoded(text: str) -> bytes:
+    """The bytes of base64: in both alphabets, with or without padding and spaces, as Node.js takes it.
+
+    Raises ValueError for other characters, which Node.js passes over.
+    """
+    digits = "".join(text.split()).translate(_TO_STANDARD)
+    if not digits.endswith("="):
+        digits += "=" * (-len(digits) % 4)
+    return base64.b64decode(digits, validate=True)
+
+
 def _value(entry: dict[str, Any]) -> str:
+    """The value in standard base64."""
     value: str = entry["value"]
-    if entry.get("base64"):
-        return value
-    return base64.b64encode(value.encode("utf-8", "replace")).decode()
+    data = _decoded(value) if entry.get("base64") else value.encode("utf-8", "replace")
+    return base64.b64encode(data).decode()
 
 
 def _refuse(problems: list[str], given: Path) -> None:

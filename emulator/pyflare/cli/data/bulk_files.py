@@ -5,11 +5,11 @@ Source: wrangler's ``src/r2/helpers/bulk.ts``
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from .command import CommandError
+from .json_text import parse_json
 
 __all__ = ["read_files"]
 
@@ -27,7 +27,7 @@ def _list_of(cwd: Path, given: Path) -> list[Any]:
     if not path.exists():
         raise CommandError(f'The file "{given}" does not exist.')
     try:
-        entries = json.loads(path.read_bytes())
+        entries = parse_json(path.read_bytes())
     except OSError:
         raise CommandError(f'The file "{given}" is not readable.') from None
     except ValueError:

@@ -54,8 +54,10 @@ def add_common(
     add("--cwd", type=Path, metavar="DIR", help="run as if started in this directory")
     add("--persist-to", type=Path, metavar="DIR",
         help="where state is kept (default: .pyflare/state beside the configuration)")  # fmt: skip
-    add("--local", action="store_true", help="use local data, as always")
-    add("--remote", action="store_true", help=argparse.SUPPRESS)
+    add("--local", action="store_true", default=None, help="use local data, as always")
+    add("--remote", action="store_true", default=None, help=argparse.SUPPRESS)
+    for name in ("local", "remote"):
+        add(f"--no-{name}", dest=name, action="store_false", default=None, help=argparse.SUPPRESS)
     return add
 
 
@@ -124,6 +126,10 @@ class Project:
                 "can't use --local and --remote at the same time"
                 if arguments.local
                 else "--remote works on data in Cloudflare's network, which pyflare does not reach. Leave it out."
+            )
+        if arguments.local is False and arguments.remote is None:
+            raise CommandError(
+                "--local=false works on data in Cloudflare's network, which pyflare does not reach. Leave it out."
             )
         self.cwd = Path.cwd() if arguments.cwd is None else Path.cwd() / arguments.cwd
         self.loaded: LoadedConfig = load(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
+
+from .json_text import with_numbers_of_javascript
 
 __all__ = [
     "OutputLost",
@@ -27,8 +28,6 @@ __all__ = [
 
 #: A table in a pipe is not broken at the width of somebody's terminal.
 _PIPE_COLUMNS: Final = 4096
-#: From here on a float has no fraction, and JavaScript shows the shortest digits that mean it, then zeros.
-_WHOLE: Final = 2**53
 
 
 class OutputLost(Exception):
@@ -48,9 +47,9 @@ def _writing() -> Iterator[None]:
 
 
 def say(text: str) -> None:
-    """A line on standard output. This and whatever writes there raises OutputLost."""
+    """A line on standard output, half characters as ``?``. This and whatever writes there raises OutputLost."""
     with _writing():
-        print(text)
+        print(text.encode("utf-8", "replace").decode())
 
 
 def write(data: bytes) -> None:
@@ -93,38 +92,8 @@ def is_terminal() -> bool:
 
 def print_json(value: Any) -> None:
     """A value as JSON, two spaces deep, whole numbers as JavaScript writes them."""
-    text = json.dumps(_with_numbers_of_javascript(value), indent=2, ensure_ascii=False)
-    say(text.encode("utf-8", "replace").decode())
-
-
-def _with_numbers_of_javascript(value: Any) -> Any:
-    match value:
-        case dict():
-            return {key: _with_numbers_of_javascript(each) for key, each in value.items()}
-        case list() | tuple():
-            return [_with_numbers_of_javascript(each) for each in value]
-        case int() | float() if not isinstance(value, bool):
-            return _number_of_javascript(value)
-        case _:
-            return value
-
-
-def _number_of_javascript(value: int | float) -> int | float | None:
-    if isinstance(value, int) and abs(value) < _WHOLE:
-        return value
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    if not math.isfinite(number):
-        return None
-    if abs(number) < _WHOLE:
-        return int(number) if number.is_integer() else number
-    if abs(number) >= 1e21:
-        return number
-    from pyflare.js.number import format_number
-
-    return int(format_number(number))
+    text = json.dumps(with_numbers_of_javascript(value), indent=2, ensure_ascii=False)
+    say(text)
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

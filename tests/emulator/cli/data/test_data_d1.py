@@ -157,13 +157,19 @@ def test_an_export_holds_everything_and_can_be_executed(cli: Cli, project: Path)
     assert len(found.json[0]["results"]) == 3
 
 
-def test_an_export_can_leave_out_data_schema_and_tables(cli: Cli, project: Path) -> None:
+@pytest.mark.parametrize(
+    ("no_data", "no_schema"),
+    [("--no-data", "--no-schema"), ("--data=false", "--schema=false")],
+)
+def test_an_export_can_leave_out_data_schema_and_tables(
+    cli: Cli, project: Path, no_data: str, no_schema: str
+) -> None:
     cli(
         "d1", "execute", "DB", "--command",
         "CREATE TABLE a (v); CREATE TABLE b (v); INSERT INTO a VALUES (1); INSERT INTO b VALUES (2)",
     )  # fmt: skip
     texts = []
-    for words in (("--no-data",), ("--no-schema",), ("--table", "b")):
+    for words in ((no_data,), (no_schema,), ("--table", "b")):
         cli("d1", "export", "DB", "--output", "out.sql", *words)
         texts.append((project / "out.sql").read_text().splitlines()[1:])
     insert_a, insert_b = 'INSERT INTO "a" ("v") VALUES(1);', 'INSERT INTO "b" ("v") VALUES(2);'

@@ -34,6 +34,18 @@ def test_bytes_come_from_a_file(cli: Cli, project: Path) -> None:
     assert cli("queues", "list", "jobs").json[0]["body"] == "AP8="
 
 
+def test_a_message_is_found_behind_options(cli: Cli) -> None:
+    assert cli("queues", "send", "jobs", "--delay", "5", '{"id": 1}').code == 0
+    assert cli("queues", "send", "--content-type", "text", "jobs", "").code == 0
+    bodies = [each["body"] for each in cli("queues", "list", "jobs").json]
+    assert sorted(bodies, key=str) == ["", {"id": 1}]
+
+
+def test_json_is_sent_as_javascript_writes_it(cli: Cli) -> None:
+    done = cli("queues", "send", "jobs", '{"a": 1.0, "b": "\\ud800"}')
+    assert done.out == "Sent a message of 20 bytes to the queue jobs.\n"
+
+
 def test_a_queue_that_nobody_used_is_listed_when_it_is_configured(cli: Cli) -> None:
     assert cli("queues", "list").json == [
         {"queue_name": "jobs", "messages": 0, "bytes": 0, "oldest": None}
@@ -44,6 +56,8 @@ def test_a_queue_that_nobody_used_is_listed_when_it_is_configured(cli: Cli) -> N
     ("words", "text"),
     [
         (("send", "jobs", "{"), "The message is not JSON"),
+        (("send", "jobs", '{"a": NaN}'), "The message is not JSON: NaN is no JSON."),
+        (("send", "jobs", "[" * 600 + "]" * 600), "The message is not JSON: it is nested too deep"),
         (("send", "jobs", "--file", "none"), "none cannot be read"),
         (("send", "jobs", "1", "--delay", "-1"), "message delay -1 is invalid"),
         (("send", "jobs", f'"{"x" * 128_000}"'), "exceeds limit of 128000"),

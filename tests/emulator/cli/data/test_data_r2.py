@@ -43,6 +43,33 @@ def test_what_is_said_while_an_object_moves(cli: Cli, project: Path) -> None:
     assert (project / "k").read_bytes() == b"x"
 
 
+def test_a_jurisdiction_is_shown_with_the_bucket_and_changes_nothing(
+    cli: Cli, project: Path
+) -> None:
+    (project / "upload").write_bytes(b"x")
+    (project / "list.json").write_text('[{"key": "k", "file": "upload"}]')
+    eu = ("-J", "eu")
+    done = cli("r2", "object", "put", "my-bucket/k", "--file", "upload", *eu)
+    assert done.out == 'Creating object "k" in bucket "my-bucket (eu)".\nUpload complete.\n'
+    done = cli("r2", "bulk", "put", "my-bucket", "-f", "list.json", *eu)
+    assert done.out.startswith("Starting bulk upload of 1 objects to bucket my-bucket (eu) using ")
+    done = cli("r2", "object", "get", "my-bucket/k", "--jurisdiction", "eu")
+    assert done.out == 'Downloading "k" from "my-bucket (eu)".\nDownload complete.\n'
+    assert cli("r2", "object", "get", "my-bucket/k", "--pipe").out == "x"
+    done = cli("r2", "object", "delete", "my-bucket/k", *eu)
+    assert done.out == 'Deleting object "k" from bucket "my-bucket (eu)".\nDelete complete.\n'
+
+
+@pytest.mark.parametrize("flag", ["--force", "-y", "--force=false", "--no-force"])
+def test_what_writes_takes_the_flag_against_questions(cli: Cli, project: Path, flag: str) -> None:
+    (project / "upload").write_bytes(b"x")
+    (project / "list.json").write_text('[{"key": "l", "file": "upload"}]')
+    assert cli("r2", "object", "put", flag, "my-bucket/k", "--file", "upload").code == 0
+    assert cli("r2", "bulk", "put", flag, "my-bucket", "-f", "list.json").code == 0
+    assert cli("r2", "object", "delete", flag, "my-bucket/k").code == 0
+    assert [each["key"] for each in cli("r2", "object", "list", "my-bucket").json] == ["l"]
+
+
 def test_a_large_object_survives_and_goes_to_the_named_file(cli: Cli, project: Path) -> None:
     data = os.urandom(3 * 1024 * 1024 + 7)
     put(cli, project, "my-bucket/big", data)
@@ -136,6 +163,8 @@ def test_many_objects_are_put_from_a_list(cli: Cli, project: Path) -> None:
     [
         (None, 'The file "list.json" does not exist.'),
         ("{", 'The file "list.json" is not a valid JSON.'),
+        ("[NaN]", 'The file "list.json" is not a valid JSON.'),
+        ("[" * 100_000, 'The file "list.json" is not a valid JSON.'),
         ("{}", 'The file "list.json" must contain an array of entries.'),
         ('[{"key": 1, "file": "a"}]', 'Each entry in the file "list.json" must be an object with'),
         ('[{"key": "k", "file": "a"}, {"key": "l", "file": "no"}]', 'The file "no" does not exist'),

@@ -176,6 +176,50 @@ def test_options_of_all_commands_stand_anywhere_and_flags_take_values(
     assert json.loads(capfd.readouterr().out)["num_tables"] == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["kv", "key", "put", "k", b"\xff", "--binding", "KV"],
+        ["r2", "object", "delete", b"my-bucket/\xff"],
+    ],
+)
+def test_words_that_are_no_text_are_shown_all_the_same(
+    project: Path, words: list[str | bytes]
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pyflare", *words],
+        cwd=project,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8:strict"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert '"?"' in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--remote", "--remote works on data in Cloudflare's network"),
+        ("--local=false", "--local=false works on data in Cloudflare's network"),
+        ("--no-local", "--local=false works on data in Cloudflare's network"),
+        ("--local --remote", "can't use --local and --remote at the same time"),
+        ("--no-local --remote", "--remote works on data in Cloudflare's network"),
+    ],
+)
+def test_what_is_not_local_is_refused(cli: Cli, project: Path, words: str, told: str) -> None:
+    failed = cli(*f"kv key put k v --binding KV {words}".split())
+    assert failed.code == 1
+    assert told in failed.err
+    assert not (project / ".pyflare").exists()
+
+
+@pytest.mark.parametrize("words", ["--local", "--no-remote", "--remote=false --local=false"])
+def test_what_is_local_has_several_names(cli: Cli, words: str) -> None:
+    assert cli(*f"kv key list --binding KV {words}".split()).json == []
+
+
 def test_words_after_the_double_dash_are_taken_as_they_are(cli: Cli, project: Path) -> None:
     main(["--cwd", str(project), "kv", "key", "put", "--binding", "KV", "--", "--local=true", "-c"])
     assert cli("kv", "key", "list", "--binding", "KV", "--json").json == [{"name": "--local=true"}]
