@@ -285,9 +285,31 @@ class TestConditions:
     def test_dates_are_compared(self, caches: Client, since: str, status: int) -> None:
         assert caches.found(if_modified_since=since).status == status
 
-    def test_either_condition_is_enough(self, caches: Client) -> None:
-        found = caches.found(if_none_match='"v2"', if_modified_since=MODIFIED)
-        assert found.status == 304
+    @pytest.mark.parametrize(("tag", "status"), [('"v2"', 200), ('"v1"', 304), ("*", 304)])
+    @pytest.mark.parametrize("since", [MODIFIED, "Sat, 05 Nov 1994 08:49:37 GMT"])
+    def test_beside_an_etag_a_date_does_not_count(
+        self, caches: Client, tag: str, since: str, status: int
+    ) -> None:
+        assert caches.found(if_none_match=tag, if_modified_since=since).status == status
+
+    @pytest.mark.parametrize(
+        ("if_range", "status"),
+        [
+            ('"v1"', 206),
+            ('"v2"', 200),
+            ('W/"v1"', 200),
+            (MODIFIED, 206),
+            ("Mon, 07 Nov 1994 08:49:37 GMT", 200),
+            ("yesterday", 200),
+        ],
+    )
+    def test_the_rest_of_another_version_is_the_whole(
+        self, caches: Client, if_range: str, status: int
+    ) -> None:
+        assert caches.found(range="bytes=2-", if_range=if_range).status == status
+        assert caches.found(range="bytes=99-", if_range=if_range).status == (
+            416 if status == 206 else 200
+        )
 
     def test_an_etag_that_is_none_matches_nothing(self, caches: Client) -> None:
         caches.put(etag="v1")

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Final, NamedTuple
 
 from ..storage.blobs import BlobReader
-from .conditions import is_not_modified
+from .conditions import has_not_changed, is_not_modified
 from .entries import StoredResponse
 from .ranges import ByteRange, parse_range
 
@@ -25,6 +25,7 @@ class Conditions(NamedTuple):
     range: str | None = None
     if_none_match: str | None = None
     if_modified_since: str | None = None
+    if_range: str | None = None
 
 
 class Answer(NamedTuple):
@@ -62,7 +63,11 @@ def _conditional(
     stored: StoredResponse, headers: Pairs, body: bytes | BlobReader, conditions: Conditions
 ) -> Answer | None:
     # As production does: without a Content-Length there are no ranges.
-    ranged = conditions.range is not None and "content-length" in stored.headers
+    ranged = (
+        conditions.range is not None
+        and "content-length" in stored.headers
+        and has_not_changed(stored.headers, conditions.if_range)
+    )
     ranges: Sequence[ByteRange] = ()
     if ranged:
         found = parse_range(conditions.range or "", stored.size)

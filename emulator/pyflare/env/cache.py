@@ -62,6 +62,8 @@ def _parameter(method: str, number: int, kind: Convertible) -> Parameter:
     return Parameter("Cache", method, number, kind)
 
 
+_NO_CONDITIONS: Final = Conditions()
+
 # What is no request becomes a URL, whatever it is.
 _REQUEST: Final = Type("Request or string", lambda given: given)
 _QUERY_OPTIONS: Final = Struct(
@@ -230,8 +232,10 @@ def _valid(url: str) -> str:
 
 def _conditions(request: Request) -> Conditions | None:
     find = request.headers.lookup
-    asked = (find("range"), find("if-none-match"), find("if-modified-since"))
-    return None if asked == (None, None, None) else Conditions(*asked)
+    asked = Conditions(
+        find("range"), find("if-none-match"), find("if-modified-since"), find("if-range")
+    )
+    return None if asked == _NO_CONDITIONS else asked
 
 
 def _refuse(request: Request | None, response: Response) -> None:
