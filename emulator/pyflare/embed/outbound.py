@@ -10,6 +10,8 @@ from typing import Any, TypeAlias
 
 import httpx
 
+from .outbound_httpx import answer_httpx
+
 __all__ = ["Handler", "Outbound", "transport_of"]
 
 #: Takes the request, its body read, and gives the response, or what one is made of: a text, bytes, a dict or list for
@@ -21,6 +23,7 @@ Outbound: TypeAlias = Handler | httpx.AsyncBaseTransport
 
 def transport_of(outbound: Outbound) -> httpx.AsyncBaseTransport:
     """The transport that a function, or a transport such as :class:`httpx.MockTransport`, makes. Raises TypeError."""
+    answer_httpx()
     if isinstance(outbound, httpx.AsyncBaseTransport):
         return outbound
     if not callable(outbound):
