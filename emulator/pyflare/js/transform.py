@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from .callbacks import FAILURES, CallbackScope, call
 from .error import TypeError_
+from .number import to_number
 from .promise import as_error
 from .readable import ReadableStream
 from .rendezvous import ByteRendezvous, FixedLengthRendezvous, Rendezvous
 from .strategies import read_strategy
 from .value import JsInstance, get_property, is_nullish
-from .webidl import function, integer
+from .webidl import function
 from .writable import WritableStream, writable_of
 
 __all__ = [
@@ -29,6 +30,8 @@ __all__ = [
 ]
 
 R = TypeVar("R", bound=Rendezvous)
+
+_LARGEST_LENGTH: Final = 2**53 - 1
 
 
 def _connect(
@@ -92,10 +95,26 @@ class FixedLengthStream(IdentityTransformStream, js_name="FixedLengthStream"):
 
     @classmethod
     def _construct(cls, length: Any = None, *_: Any) -> Any:
-        count = integer(length, -1)
-        if count < 0:
-            raise TypeError_("FixedLengthStream requires a non-negative integer expected length.")
+        count = _expected_length(length)
         return cls._make(*_connect(lambda stream: FixedLengthRendezvous(stream, count), count))
+
+
+def _expected_length(given: Any) -> int:
+    """Raises: TypeError."""
+    if given is None:
+        raise TypeError_(
+            "Failed to construct 'FixedLengthStream': constructor parameter 1 is not of type 'bigint'."
+        )
+    number = to_number(given)
+    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
+        raise TypeError_("The value cannot be converted because it is not an integer.")
+    if number < 0:
+        raise TypeError_(
+            "The value cannot be converted because it is negative and this API expects a positive bigint."
+        )
+    if number > _LARGEST_LENGTH:
+        raise TypeError_("FixedLengthStream requires an integer expected length less than 2^53.")
+    return int(number)
 
 
 class TransformStreamDefaultController(JsInstance, js_name="TransformStreamDefaultController"):

@@ -436,13 +436,32 @@ def test_a_fixed_length_stream_insists_on_its_length(written: bytes, text: str) 
     run(main())
 
 
-@pytest.mark.parametrize("length", [None, -1, "x"])
-def test_a_fixed_length_stream_needs_a_length(length: Any) -> None:
-    if length == "x":
-        assert FixedLengthStream.new("0").readable.known_length == 0
-        return
-    with pytest.raises(JsException, match="non-negative integer expected length"):
+@pytest.mark.parametrize(("length", "known"), [(0, 0), ("0", 0), ("12", 12), (3.0, 3), (jsnull, 0)])
+def test_the_length_of_a_fixed_length_stream_is_made_a_number(length: Any, known: int) -> None:
+    assert FixedLengthStream.new(length).readable.known_length == known
+
+
+@pytest.mark.parametrize(
+    ("length", "text"),
+    [
+        (
+            None,
+            "Failed to construct 'FixedLengthStream': constructor parameter 1 is not of type 'bigint'.",
+        ),
+        ("x", "The value cannot be converted because it is not an integer."),
+        (1.5, "The value cannot be converted because it is not an integer."),
+        (float("inf"), "The value cannot be converted because it is not an integer."),
+        (
+            -1,
+            "The value cannot be converted because it is negative and this API expects a positive bigint.",
+        ),
+        (2**53, "FixedLengthStream requires an integer expected length less than 2^53."),
+    ],
+)
+def test_a_fixed_length_stream_needs_a_length(length: Any, text: str) -> None:
+    with pytest.raises(JsException) as caught:
         FixedLengthStream.new(length)
+    assert str(caught.value) == f"TypeError: {text}"
 
 
 def test_text_goes_through_bytes_and_back_however_it_is_cut() -> None:
