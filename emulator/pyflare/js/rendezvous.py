@@ -165,7 +165,7 @@ class ByteRendezvous(Rendezvous):
 
 
 class FixedLengthRendezvous(ByteRendezvous):
-    """Bytes of a length promised beforehand; more or fewer fail both sides."""
+    """Bytes of a length promised beforehand; more fail both sides, fewer the reader."""
 
     def __init__(self, stream: ReadableStream, length: int) -> None:
         super().__init__(stream)
@@ -174,17 +174,18 @@ class FixedLengthRendezvous(ByteRendezvous):
     async def write(self, chunk: Any, controller: Any) -> None:
         data = self._data(chunk)
         if len(data) > self._left:
-            self._give_up("Attempt to write too many bytes through a FixedLengthStream.")
+            error = TypeError_("Attempt to write too many bytes through a FixedLengthStream.")
+            self.fail(error)
+            raise error
         self._left -= len(data)
         if data:
             await Rendezvous.write(self, data, controller)
 
     async def close(self) -> None:
         if self._left:
-            self._give_up("FixedLengthStream did not see all expected bytes before close().")
+            # The reader is told, and not who closes it.
+            self.fail(
+                TypeError_("FixedLengthStream did not see all expected bytes before close().")
+            )
+            return
         await super().close()
-
-    def _give_up(self, message: str) -> None:
-        error = TypeError_(message)
-        self.fail(error)
-        raise error

@@ -431,7 +431,10 @@ def test_a_fixed_length_stream_insists_on_its_length(written: bytes, text: str) 
         first = await reader.read() if len(written) < 3 else None
         assert first is None or first.value.to_bytes() == written
         assert await refusal(reader.read()) == text
-        assert await refusal(producing) == text
+        if len(written) > 3:
+            assert await refusal(producing) == text
+        else:
+            await producing
 
     run(main())
 
