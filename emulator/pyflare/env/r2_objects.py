@@ -126,15 +126,14 @@ class HeadResult(JsInstance, js_name="HeadResult"):
         metadata = self._found.custom_metadata
         return None if metadata is None else JsObject.adopt(dict(metadata))
 
-    def writeHttpMetadata(self, headers: Any = None, *_: Any) -> None:
+    def writeHttpMetadata(self, headers: Any = None, /, *_: Any, **__: Any) -> None:
         """Set the headers that are stored with the object, and leave the others.
 
         Raises: TypeError for a value that no header can carry, and where a listing left the metadata out.
         """
         if not isinstance(headers, Headers):
             raise TypeError_(
-                f"Failed to execute 'writeHttpMetadata' on '{type(self)._js_name}': "
-                "parameter 1 is not of type 'Headers'."
+                "Failed to execute 'writeHttpMetadata' on 'HeadResult': parameter 1 is not of type 'Headers'."
             )
         metadata = self._found.http_metadata
         if metadata is None:
@@ -178,19 +177,19 @@ class GetResult(HeadResult, js_name="GetResult"):
     def bodyUsed(self) -> bool:
         return self._body.bodyUsed  # type: ignore[no-any-return]
 
-    def arrayBuffer(self, *_: Any) -> JsPromise:
+    def arrayBuffer(self, *_: Any, **__: Any) -> JsPromise:
         return self._body.arrayBuffer()  # type: ignore[no-any-return]
 
-    def bytes(self, *_: Any) -> JsPromise:
+    def bytes(self, *_: Any, **__: Any) -> JsPromise:
         return self._body.bytes()  # type: ignore[no-any-return]
 
-    def text(self, *_: Any) -> JsPromise:
+    def text(self, *_: Any, **__: Any) -> JsPromise:
         return self._body.text()  # type: ignore[no-any-return]
 
-    def json(self, *_: Any) -> JsPromise:
+    def json(self, *_: Any, **__: Any) -> JsPromise:
         return self._body.json()  # type: ignore[no-any-return]
 
-    def blob(self, *_: Any) -> JsPromise:
+    def blob(self, *_: Any, **__: Any) -> JsPromise:
         return self._body.blob()  # type: ignore[no-any-return]
 
 

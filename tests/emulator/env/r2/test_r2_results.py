@@ -300,3 +300,17 @@ def test_keys_are_deleted_one_and_many_at_a_time(bucket: Bucket) -> None:
         return outcomes, [each.key for each in (await b.list()).objects]
 
     assert bucket(program) == ([None, None, None], ["d"])
+
+
+def test_the_headers_of_write_http_metadata_are_an_argument_and_no_keyword(bucket: Bucket) -> None:
+    async def program(b: Any) -> None:
+        import js
+
+        await b.put("k", "x", httpMetadata={"contentType": "a/b"})
+        found = await b.get("k")
+        found.writeHttpMetadata(headers=js.Headers.new())
+
+    assert bucket.failure(program) == (
+        "TypeError",
+        "Failed to execute 'writeHttpMetadata' on 'HeadResult': parameter 1 is not of type 'Headers'.",
+    )
