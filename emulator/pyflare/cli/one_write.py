@@ -124,16 +124,21 @@ class HoldingTransport:
             return
         self._held = None
         if len(data) < _LARGE:
-            self._write(held + data)
+            self._pass_on(held + data)
         else:
-            self._write(held)
-            self._write(data)
+            self._pass_on(held)
+            self._pass_on(data)
 
     def write_now(self, data: bytes) -> None:
         """Write what is held back and then this, holding nothing."""
         if self._held is not None:
             self._let_go()
-        self._write(data)
+        self._pass_on(data)
+
+    def _pass_on(self, data: bytes) -> None:
+        # A client may go away at any moment; uvloop's transports raise when they are written to then.
+        if not self._transport.is_closing():
+            self._write(data)
 
     def let_go(self) -> asyncio.Transport:
         """Write what is held back, and give the transport itself."""
@@ -144,7 +149,7 @@ class HoldingTransport:
         held = self._held
         if held is not None:
             self._held = None
-            self._write(held)
+            self._pass_on(held)
 
     def close(self) -> None:
         """Write what is held back, then close as usual."""

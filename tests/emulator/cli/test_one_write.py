@@ -99,3 +99,31 @@ def test_everything_else_is_the_transports_own() -> None:
     calls(lambda transport: seen.append(transport.is_closing()))
 
     assert seen == [False]
+
+
+def test_a_client_that_has_gone_is_not_written_to() -> None:
+    class Closed(Recorder):
+        def write(self, data: bytes) -> None:
+            raise RuntimeError("unable to perform operation; the handler is closed")
+
+        def is_closing(self) -> bool:
+            return True
+
+    async def run() -> list[Any]:
+        failures: list[Any] = []
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: failures.append(context))
+        transport = HoldingTransport(Closed(), loop)  # type: ignore[arg-type]
+        transport.write(b"head")
+        await asyncio.sleep(0)
+        transport.write(b"head")
+        transport.write(b"body")
+        transport.write(b"head")
+        transport.write(bytes(100_000))
+        transport.write_now(b"whole")
+        transport.write(b"head")
+        transport.close()
+        await asyncio.sleep(0)
+        return failures
+
+    assert asyncio.run(run()) == []
