@@ -10,10 +10,15 @@ import httpx
 
 from pyflare.server.contracts import ASGIApplication, Scope
 
+from .sent_body import sent_body
+
 __all__ = ["EmulatorTransport", "Exchanges", "absolute", "headers_of", "request_of", "scope_of"]
 
 #: Parts of a response that may wait for whoever reads it.
 _AHEAD: Final = 16
+
+#: For the worker's side, where the request's own has failed.
+_END_SECONDS: Final = 1.0
 
 _BASE: Final = httpx.URL("http://localhost")
 
@@ -87,9 +92,13 @@ class EmulatorTransport(httpx.AsyncBaseTransport):
         self._exchanges.add(
             exchange, exchange.begin(self._app(scope, exchange.receive, exchange.send))
         )
-        await exchange.answered.wait()
+        try:
+            await exchange.answered.wait()
+        except BaseException:
+            exchange.leave()
+            raise
         if exchange.failure is not None:
-            await exchange.aclose()
+            await exchange.leave_and_wait(_END_SECONDS)
             raise exchange.failure
         return httpx.Response(
             exchange.status, headers=exchange.headers, stream=exchange, request=request
@@ -105,7 +114,7 @@ class _Exchange(httpx.AsyncByteStream):
         self.failure: BaseException | None = None
         self.answered = asyncio.Event()
         assert isinstance(request.stream, httpx.AsyncByteStream | httpx.SyncByteStream)
-        self._sent = _parts(request.stream)
+        self._sent = sent_body(request.stream)
         self._gone = asyncio.Event()
         self._body: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
         self._task: asyncio.Task[None] | None = None
@@ -116,11 +125,20 @@ class _Exchange(httpx.AsyncByteStream):
 
     def cut(self) -> None:
         """The Pyflare is closed: whoever waits is told, and the worker's side as if the client had gone."""
-        self.failed(RuntimeError("This Pyflare was closed before the request was answered."))
+        self._give_up(RuntimeError("This Pyflare was closed before the request was answered."))
+
+    def _give_up(self, error: BaseException) -> None:
+        self.failed(error)
+        self.leave()
+        self.answered.set()
+        self._body.put_nowait(None)
+
+    def leave(self) -> None:
+        """To the worker it is as if the client had gone."""
         self._gone.set()
+        self._sent.leave()
         while not self._body.empty():
             self._body.get_nowait()
-        self._body.put_nowait(None)
 
     async def _run(self, call: Awaitable[None]) -> None:
         try:
@@ -134,19 +152,20 @@ class _Exchange(httpx.AsyncByteStream):
             self.answered.set()
             if not self._gone.is_set():
                 await self._body.put(None)
+            await self._sent.close()
 
     def failed(self, error: BaseException) -> None:
         if self.failure is None:
             self.failure = error
 
     async def receive(self) -> dict[str, Any]:
-        if not self._gone.is_set():
-            part = await anext(self._sent, None)
-            if part is not None:
-                return {"type": "http.request", "body": part, "more_body": True}
-            if self._sent is not _ENDED:
-                self._sent = _ENDED
-                return {"type": "http.request", "body": b"", "more_body": False}
+        sent = self._sent
+        if not self._gone.is_set() and not sent.ended:
+            part = await sent.next()
+            if sent.failure is not None:
+                self._give_up(sent.failure)
+            elif not self._gone.is_set():
+                return {"type": "http.request", "body": part or b"", "more_body": not sent.ended}
         await self._gone.wait()
         return {"type": "http.disconnect"}
 
@@ -163,17 +182,23 @@ class _Exchange(httpx.AsyncByteStream):
             await self._body.put(bytes(part))
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while (part := await self._body.get()) is not None:
-            yield part
+        try:
+            while (part := await self._body.get()) is not None:
+                yield part
+        except BaseException:
+            self.leave()
+            raise
         if self.failure is not None:
             raise self.failure
 
     async def aclose(self) -> None:
-        self._gone.set()
-        while not self._body.empty():
-            self._body.get_nowait()
+        await self.leave_and_wait(None)
+
+    async def leave_and_wait(self, seconds: float | None) -> None:
+        """Leave, and wait for the worker's end, ``seconds`` at most."""
+        self.leave()
         if self._task is not None:
-            await asyncio.wait([self._task])
+            await asyncio.wait([self._task], timeout=seconds)
 
 
 class Exchanges:
@@ -198,23 +223,6 @@ class Exchanges:
                 exchange.cut()
             elif not loop.is_closed():
                 loop.call_soon_threadsafe(exchange.cut)
-
-
-async def _nothing() -> AsyncIterator[bytes]:
-    return
-    yield b""
-
-
-_ENDED: Final = _nothing()
-
-
-async def _parts(stream: httpx.AsyncByteStream | httpx.SyncByteStream) -> AsyncIterator[bytes]:
-    if isinstance(stream, httpx.AsyncByteStream):
-        async for part in stream:
-            yield part
-    else:
-        for part in stream:
-            yield part
 
 
 def scope_of(request: httpx.Request) -> Scope:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from pyflare_bindings.storage.errors import StateError
 
 from .address import OwnerSocket
+from .descriptors import SpareDescriptor, are_scarce
 from .frames import Connection, Gone, IncomingBody, receive_hello
 from .operations import Answer, Body, Refusal, nothing, run
 from .protocol import (
@@ -67,6 +68,7 @@ class OwnerServer:
         self._socket: OwnerSocket | None = None
         self._accepting: asyncio.Task[None] | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._spare: SpareDescriptor | None = None
 
     async def start(self) -> None:
         """Listen. Raises OSError when the socket cannot be made."""
@@ -87,6 +89,7 @@ class OwnerServer:
 
     def _listen(self) -> None:
         self._socket = OwnerSocket(self._lease)
+        self._spare = SpareDescriptor()
         self._accepting = asyncio.create_task(self._accept(self._socket.listening))
 
     def _stop_listening(self) -> None:
@@ -94,6 +97,9 @@ class OwnerServer:
             self._accepting.cancel()
         if self._socket is not None:
             self._socket.close()
+        if self._spare is not None:
+            self._spare.close()
+            self._spare = None
 
     async def close(self, grace: float) -> None:
         """Take nobody in any more, give what is under way ``grace`` seconds, and hang up."""
@@ -113,20 +119,27 @@ class OwnerServer:
 
     async def _accept(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
+        told = False
         while True:
             try:
                 accepted, _ = await loop.sock_accept(listening)
             except OSError as error:
                 # No descriptor is free at the moment.
-                self._report(error)
-                await asyncio.sleep(_RETRY_SECONDS)
+                if not told:
+                    self._report(error)
+                told = True
+                if self._spare is None or not self._spare.free_for(error):
+                    await asyncio.sleep(_RETRY_SECONDS)
                 continue
+            told = told and are_scarce(accepted)
             task = loop.create_task(self._serve(accepted), name=_IDLE)
             self._connections.add(task)
             task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._connections.discard(task)
+        if self._spare is not None:
+            self._spare.renew()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._report(error)
 
@@ -141,6 +154,9 @@ class OwnerServer:
             refusal = self._refusal(hello)
             if refusal is not None:
                 await connection.send(json_frame({**self._identity, "refused": refusal}))
+                return
+            if hello.get("purpose") == "embedded" and are_scarce(accepted):
+                await connection.send(json_frame({**self._identity, "full": self._full()}))
                 return
             await connection.send(json_frame(self._identity))
             if hello.get("purpose") == "session" and self.joining is None:
@@ -189,6 +205,12 @@ class OwnerServer:
         return (
             f"The state directory is in use by process {pid}, and cannot be shared with this one: {difference}. "
             "Start both from the same environment, or choose another directory with --persist-to."
+        )
+
+    def _full(self) -> str:
+        return (
+            f"process {self._identity['pid']}, which owns this state directory, has too many open files to take in "
+            "one more connection"
         )
 
     async def _answer(self, request: dict[str, Any], connection: Connection) -> None:

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from pyflare_bindings.clock import Clock
 from pyflare_bindings.lease import LeaseHeld
 from pyflare_bindings.r2.bodies import BytesBody
-from pyflare_bindings.storage.errors import ClosedError, StateError
+from pyflare_bindings.storage.errors import ClosedError, StateError, file_error
 
 from .address import connect
 from .frames import Connection, Gone
 from .pace import next_step
 from .protocol import BODY, END, ERROR, JSON, ProtocolError, frame, identity, json_frame
 from .shared_owners import LocalOwner, OwnerEnded, RemoteBody, SharedDatabase, SharedOwner, failure
+from .turns import Turn, Turns
+from .upload import Upload
 from .values import STREAM, dump, load, unpack_error
 
 if TYPE_CHECKING:
@@ -32,9 +34,16 @@ _HELLO_SECONDS: Final = 10.0
 _LAST_SECONDS: Final = 30.0
 #: A session of `pyflare dev` can take in others' Workers, so it goes first where an owner has ended.
 _SESSIONS_FIRST_SECONDS: Final = 0.3
-_CONNECTIONS: Final = 32
+#: Calls that the owner works on at once, and connections that are kept for the next ones.
+_AT_A_TIME: Final = 32
+#: Connections in all: also those of contents that are being read and of uploads that wait for their streams.
+_MOST: Final = 4096
 #: Bytes of a content that is read before anybody asks for it, so that the connection is free.
 _AT_ONCE: Final = 256 * 1024
+_FULL: Final = (
+    "Read the contents that you get to their end, or cancel them; or raise the limit of that process (ulimit -n) and "
+    "start it again"
+)
 #: The kinds whose owners are for their own process alone.
 _LOCAL_KINDS: Final = frozenset(
     ("alarms", "analytics", "caches", "email", "objects", "queues", "rate_limit", "secrets_store")
@@ -78,7 +87,8 @@ class SharedRegistry:
         self._idle: list[Connection] = []
         #: Those of bodies that have not been read: kept here, for a body may be garbage together with its reader.
         self.lent: set[Connection] = set()
-        self.free = asyncio.Semaphore(_CONNECTIONS)
+        self._busy: set[Connection] = set()
+        self._turns = Turns(_AT_A_TIME)
         self._electing = asyncio.Lock()
         self._running = 0
         self._quiet = asyncio.Event()
@@ -119,8 +129,11 @@ class SharedRegistry:
     async def close(self) -> None:
         """Hang up."""
         self._closed = True
-        for each in (*self._idle, *self.lent):
+        for each in self._busy:
+            each.abort()
+        for each in (*self._idle, *self.lent, *self._busy):
             await each.close()
+        self._idle.clear()
         self.lent.clear()
         if self.local is not None:
             await self.local.close()
@@ -152,29 +165,17 @@ class SharedRegistry:
     ) -> Any:
         """Call a method of an owner, wherever that is."""
         if self._closed:
-            raise ClosedError(f"the registry has been closed; it no longer has {kind} {id!r}")
-        local = self.local
-        if local is None:
-            await self.free.acquire()
+            raise _closed(kind, id)
+        if self.local is None:
+            turn = await self._turns.take()
             try:
                 connection = await self._connect()
-            except BaseException:
-                self.free.release()
-                raise
-            if connection is None:
-                self.free.release()
-                local = self.local
-        if local is not None:
-            return await self._call_here(local, kind, id, method, args, kwargs)
-        assert connection is not None, "either there is a connection or the owners are here"
-        try:
-            return await self._call(connection, kind, id, method, args, kwargs)
-        except (Gone, ProtocolError) as error:
-            await self.drop(connection)
-            raise OwnerEnded(self.root) from error
-        except asyncio.CancelledError:
-            await self.drop(connection)
-            raise
+                if connection is not None:
+                    return await self._call(connection, turn, kind, id, method, args, kwargs)
+            finally:
+                turn.give_up()
+        assert self.local is not None, "either there is a connection or the owners are here"
+        return await self._call_here(self.local, kind, id, method, args, kwargs)
 
     async def _call_here(
         self,
@@ -199,6 +200,7 @@ class SharedRegistry:
     async def _call(
         self,
         connection: Connection,
+        turn: Turn,
         kind: str,
         id: str,
         method: str,
@@ -217,48 +219,64 @@ class SharedRegistry:
             "arguments": {"kind": kind, "id": id, "method": method},
             "body": True,
         }
-        await connection.send(json_frame(request) + frame(BODY, given))
+        head = json_frame(request) + frame(BODY, given)
+        self._busy.add(connection)
         try:
-            for stream in streams:
-                async for piece in stream:
-                    await connection.send(frame(BODY, piece))
-        except (Gone, asyncio.CancelledError):
-            raise
-        except Exception:
-            # The stream's own failure. Half a body must not look like a whole one.
-            await self.drop(connection)
-            raise
-        await connection.send(frame(END))
-        kind_of_frame, payload = await connection.receive()
-        if kind_of_frame == JSON:
-            kind_of_frame, payload = await connection.receive()
-        if kind_of_frame != BODY:
-            if kind_of_frame == ERROR:
+            if streams:
+                await connection.send(head)
+                upload = Upload(connection, streams, turn)
+                first = await upload.answer()
+                whole = upload.is_whole
+            else:
+                await connection.send(head + frame(END))
+                first, whole = await connection.receive(), True
+            return await self._read(connection, first, reusable=whole)
+        except (Gone, ProtocolError) as error:
+            if self._closed:
+                raise _closed(kind, id) from error
+            raise OwnerEnded(self.root) from error
+        finally:
+            # Still here: the call was given up, the owner is gone, or it waits for what nobody sends any more.
+            if connection in self._busy:
+                self._busy.discard(connection)
+                connection.abort()
+
+    async def _read(
+        self, connection: Connection, first: tuple[bytes, bytes], *, reusable: bool
+    ) -> Any:
+        """The result of a call; ``reusable`` says that the owner has all of the request."""
+        kind, payload = first
+        if kind == JSON:
+            kind, payload = await connection.receive()
+        if kind != BODY:
+            if kind == ERROR and reusable:
                 self.release(connection)
-            raise failure(self.root, kind_of_frame, payload)
+            raise failure(self.root, kind, payload)
         good, result, content = load(payload)
-        if not good:
-            await _to_the_end(connection)
-            self.release(connection)
-            raise unpack_error(result)
-        if not content:
-            await _to_the_end(connection)
-            self.release(connection)
+        if good and content:
+            body = RemoteBody(self, connection, result)
+            small = body.size <= _AT_ONCE
+            setattr(result, content, BytesBody(await body.read()) if small else body)
             return result
-        body = RemoteBody(self, connection, result)
-        small = body.size <= _AT_ONCE
-        setattr(result, content, BytesBody(await body.read()) if small else body)
+        if reusable:
+            await connection.body().drain()
+            self.release(connection)
+        if not good:
+            raise unpack_error(result)
         return result
+
+    def lend(self, connection: Connection) -> None:
+        """A body is read over it from now on."""
+        self._busy.discard(connection)
+        self.lent.add(connection)
 
     def release(self, connection: Connection) -> None:
         """A call has come to its end; the connection serves the next one."""
-        self._idle.append(connection)
-        self.free.release()
-
-    async def drop(self, connection: Connection) -> None:
-        """A call was given up, or the owner is gone."""
-        self.free.release()
-        await connection.close()
+        self._busy.discard(connection)
+        if len(self._idle) < _AT_A_TIME and not self._closed:
+            self._idle.append(connection)
+        else:
+            connection.abort()
 
     async def _connect(self) -> Connection | None:
         """A connection to the owner; None when this process is the owner now."""
@@ -269,6 +287,13 @@ class SharedRegistry:
             if not connection.at_end:
                 return connection
             await connection.close()
+        lent = len(self.lent) + len(self._busy)
+        if lent >= _MOST:
+            raise StateError(
+                self.root,
+                f"{lent} contents are being read from the process that owns this state directory, or written to it",
+                "Read them to their end, or cancel them, before there are more",
+            )
         made = await self._open()
         if made is not None:
             return made
@@ -294,7 +319,11 @@ class SharedRegistry:
         return None
 
     async def _open(self) -> Connection | None:
-        made = connect(self.root, _HELLO_SECONDS)
+        try:
+            made = connect(self.root, _HELLO_SECONDS)
+        except OSError as error:
+            problem = "the process that owns this state directory cannot be reached"
+            raise file_error(self.root, problem, error, "Try again") from error
         if made is None:
             return None
         made.setblocking(False)
@@ -306,12 +335,19 @@ class SharedRegistry:
         except (Gone, TimeoutError):
             await connection.close()
             return None
+        if "full" in answer:
+            await connection.close()
+            raise StateError(self.root, answer["full"], _FULL)
         if "refused" in answer:
             await connection.close()
             raise StateError(
                 self.root, answer["refused"], "Nothing of this state directory can be used here"
             )
         return connection
+
+
+def _closed(kind: str, id: str) -> ClosedError:
+    return ClosedError(f"the registry has been closed; it no longer has {kind} {id!r}")
 
 
 def _sendable(value: Any, streams: list[AsyncIterator[bytes]]) -> Any:
@@ -321,7 +357,3 @@ def _sendable(value: Any, streams: list[AsyncIterator[bytes]]) -> Any:
         streams.append(value)
         return STREAM
     return value
-
-
-async def _to_the_end(connection: Connection) -> None:
-    await connection.body().drain()

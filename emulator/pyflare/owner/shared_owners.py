@@ -97,7 +97,7 @@ class RemoteBody:
         self._registry = registry
         self._connection: Connection | None = connection
         self._loop = asyncio.get_running_loop()
-        registry.lent.add(connection)
+        registry.lend(connection)
 
     async def read(self) -> bytes:
         """All bytes. Raises StateError."""
@@ -123,33 +123,26 @@ class RemoteBody:
             raise OwnerEnded(self._registry.root) from error
         finally:
             if self._take() is not None:
-                await self._registry.drop(connection)
+                connection.abort()
 
     def __del__(self) -> None:
         # Whoever only wanted to know that it is there never closes it. Any thread may collect garbage.
         connection = self._take()
         if connection is not None:
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(
-                    _give_back, self._registry, connection, context=Context()
-                )
+                self._loop.call_soon_threadsafe(connection.abort, context=Context())
 
     def close(self) -> None:
         """Read no further."""
         connection = self._take()
         if connection is not None:
-            _give_back(self._registry, connection)
+            connection.abort()
 
     def _take(self) -> Connection | None:
         connection, self._connection = self._connection, None
         if connection is not None:
             self._registry.lent.discard(connection)
         return connection
-
-
-def _give_back(registry: SharedRegistry, connection: Connection) -> None:
-    registry.free.release()
-    connection.abort()
 
 
 def failure(root: Path, kind: bytes, payload: bytes) -> Exception:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from pyflare_bindings.r2 import HttpMetadata, ListOptions, R2Bucket, R2Error, R2Object
+from pyflare_bindings.r2.checksums import etag_of_parts
 from pyflare_bindings.r2.restore import (
     DigestError,
     ObjectParts,
@@ -34,6 +35,8 @@ __all__ = ["export_bucket", "import_bucket"]
 _KIND: Final = "R2 bucket"
 _UNIT: Final = "objects"
 _MD5: Final = re.compile(r"[0-9a-f]{32}")
+#: The etag of an object whose upload was completed without parts.
+_NO_PARTS: Final = etag_of_parts([])
 _IN_PROGRESS: Final = 0
 _COMPLETED: Final = 1
 _SCHEMA: Final = """
@@ -157,11 +160,16 @@ class Objects:
             for _, number, blob, size, md5 in rows
         ]
         size = sum(part.content.size for part in parts)
-        if not rows or size != found.size:
+        if size != found.size:
             raise self._database.unexpected(
                 f"object {found.key!r} has {found.size} bytes, its parts {size}"
             )
-        return ObjectParts(rows[0][0], parts)
+        if rows:
+            return ObjectParts(rows[0][0], parts)
+        if found.etag != _NO_PARTS:
+            raise self._database.unexpected(f"object {found.key!r} has no content")
+        # Nothing leads from it to its upload.
+        return ObjectParts(f"{found.version}.0", parts)
 
 
 def _check_digests(restored: RestoredObject) -> None:
@@ -183,7 +191,9 @@ def _md5_of(content: StoredContent) -> bytes:
 
 def _http_metadata(stored: dict[str, Any]) -> HttpMetadata:
     fields: dict[str, Any] = {
-        ours: str(stored[theirs]) for theirs, ours in _HTTP_FIELDS.items() if stored.get(theirs)
+        ours: str(stored[theirs])
+        for theirs, ours in _HTTP_FIELDS.items()
+        if stored.get(theirs) is not None
     }
     expiry = stored.get(_CACHE_EXPIRY)
     return HttpMetadata(**fields, cache_expiry=None if expiry is None else int(expiry))

@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pytest
+
 from pyflare_bindings.d1.results import Statement
 from pyflare_bindings.lease import Lease
 from pyflare_bindings.r2 import R2ObjectBody
@@ -156,6 +158,22 @@ def test_a_key_that_has_expired_is_left_out(
     assert value(state, "old") is None
 
 
+def test_an_empty_header_of_an_object_comes_as_an_empty_header(
+    wrangler: WranglerFixture, command: Command, state: Path
+) -> None:
+    http = '{"contentType":"","cacheControl":"no-cache"}'
+    wrangler.r2("my-bucket", wrangler.r2_object("my-bucket", "a", b"x", http_metadata=http))
+
+    command("import", wrangler.path)
+
+    found = content(state, "a")
+    assert found is not None
+    metadata = found[0].http_metadata
+    assert metadata is not None
+    assert (metadata.content_type, metadata.cache_control) == ("", "no-cache")
+    assert metadata.content_language is None
+
+
 def test_objects_of_a_bucket_come_with_version_time_and_metadata(
     wrangler: WranglerFixture, command: Command, state: Path
 ) -> None:
@@ -217,6 +235,48 @@ def test_one_content_with_an_etag_of_parts_keeps_that_etag(
     found = content(state, "k")
     assert found is not None
     assert (found[0].etag, found[1]) == (etag, b"whole")
+
+
+def test_an_object_without_parts_comes_with_the_rest_of_its_bucket(
+    wrangler: WranglerFixture, command: Command, state: Path
+) -> None:
+    kept = wrangler.r2_object("my-bucket", "k", b"x")
+    wrangler.r2("my-bucket", *wrangler.r2_in_parts("my-bucket", "empty", []), kept)
+
+    printed = command("import", wrangler.path)
+
+    found = content(state, "empty")
+    assert (printed.code, printed.err) == (0, "")
+    assert "R2 bucket my-bucket: imported, 2 objects" in printed.out
+    assert found is not None
+    assert (found[0].etag, found[1]) == ("d41d8cd98f00b204e9800998ecf8427e-0", b"")
+
+
+@pytest.mark.parametrize(
+    ("size", "parts", "why"),
+    [
+        (7, [], "object 'k' has 7 bytes, its parts 0"),
+        (7, [b"part"], "object 'k' has 7 bytes, its parts 4"),
+        (0, None, "object 'k' has no content"),
+    ],
+)
+def test_an_object_whose_parts_are_not_there_is_named(
+    wrangler: WranglerFixture,
+    command: Command,
+    size: int,
+    parts: list[bytes] | None,
+    why: str,
+) -> None:
+    rows = wrangler.r2_in_parts("my-bucket", "k", [b""] if parts is None else parts)
+    if parts is None:
+        rows.append(("DELETE FROM _mf_multipart_parts", ()))
+    rows.append(("UPDATE _mf_objects SET size = ?", (size,)))
+    wrangler.r2("my-bucket", *rows)
+
+    printed = command("import", wrangler.path)
+
+    assert printed.code == 1
+    assert why in printed.err
 
 
 def test_an_upload_that_is_not_finished_is_named(
