@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from pyflare import Pyflare
@@ -254,3 +255,37 @@ def test_closing_ends_a_request_whose_iterable_gives_nothing_more(
             return body.ended
 
     assert run(program, config) is True
+
+
+@pytest.mark.parametrize("path", ["text", "r2"])
+@pytest.mark.parametrize(
+    ("body", "declared", "size"), [(b"12345", 9, "fewer"), (b"12345", 3, "more")]
+)
+def test_a_body_of_another_length_than_it_says_is_refused(
+    config: Path, path: str, body: bytes, declared: int, size: str
+) -> None:
+    async def run() -> tuple[str, Any]:
+        async with Pyflare(config, persist_to=None) as flare:
+            with pytest.raises(httpx.LocalProtocolError) as caught:
+                async with asyncio.timeout(10):
+                    await flare.fetch(
+                        f"/{path}",
+                        method="PUT",
+                        body=body,
+                        headers={"content-length": str(declared)},
+                    )
+            return str(caught.value), await flare.env().BUCKET.head("k")
+
+    text, stored = asyncio.run(run())
+    assert text == f"The body has {size} bytes than its Content-Length says: 5, not {declared}."
+    assert stored is None
+
+
+def test_a_body_of_the_length_that_it_says_arrives(config: Path) -> None:
+    async def run() -> str:
+        async with Pyflare(config, persist_to=None) as flare:
+            headers = {"content-length": "5"}
+            parts = iter([b"12", b"345"])
+            return (await flare.fetch("/text", method="PUT", body=parts, headers=headers)).text
+
+    assert asyncio.run(run()) == "12345"

@@ -115,6 +115,9 @@ class _Exchange(httpx.AsyncByteStream):
         self.answered = asyncio.Event()
         assert isinstance(request.stream, httpx.AsyncByteStream | httpx.SyncByteStream)
         self._sent = sent_body(request.stream)
+        declared = request.headers.get("content-length", "")
+        self._declared = int(declared) if declared.isascii() and declared.isdigit() else None
+        self._size = 0
         self._gone = asyncio.Event()
         self._body: asyncio.Queue[bytes | None] = asyncio.Queue(_AHEAD)
         self._task: asyncio.Task[None] | None = None
@@ -162,12 +165,25 @@ class _Exchange(httpx.AsyncByteStream):
         sent = self._sent
         if not self._gone.is_set() and not sent.ended:
             part = await sent.next()
-            if sent.failure is not None:
-                self._give_up(sent.failure)
+            failure = sent.failure or self._wrong_length(part)
+            if failure is not None:
+                self._give_up(failure)
             elif not self._gone.is_set():
                 return {"type": "http.request", "body": part or b"", "more_body": not sent.ended}
         await self._gone.wait()
         return {"type": "http.disconnect"}
+
+    def _wrong_length(self, part: bytes | None) -> httpx.LocalProtocolError | None:
+        # Over a socket such a body is one that breaks off, or the beginning of the next request.
+        self._size += len(part or b"")
+        if self._declared is None or (part is not None and self._size <= self._declared):
+            return None
+        if self._size == self._declared:
+            return None
+        size = "fewer" if self._size < self._declared else "more"
+        return httpx.LocalProtocolError(
+            f"The body has {size} bytes than its Content-Length says: {self._size}, not {self._declared}."
+        )
 
     async def send(self, message: Any) -> None:
         if message["type"] == "http.response.start":
