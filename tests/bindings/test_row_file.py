@@ -238,3 +238,16 @@ def test_a_failed_opening_can_be_tried_again(tmp_path: Path) -> None:
         await rows.close()
 
     asyncio.run(scenario())
+
+
+def test_nothing_is_read_while_the_file_is_being_closed(client: Client) -> None:
+    """The thread closes the connection that reads use, which two threads must not do at a time."""
+
+    async def read_meanwhile() -> None:
+        closing = asyncio.create_task(client.rows.close())
+        await asyncio.sleep(0)
+        with pytest.raises(ClosedError):
+            client.rows.read("SELECT v FROM t")
+        await closing
+
+    client.runner.run(read_meanwhile())

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import NamedTuple, Protocol, TypeAlias
 
 from ..storage.blobs import BlobChunks, BlobReader
+from ..storage.errors import StateError
 
 
 class Body(Protocol):
@@ -118,6 +119,10 @@ class BlobStream(AsyncIterator[bytes]):
                 return await anext(self._current)  # type: ignore[arg-type]
             except StopAsyncIteration:
                 self._current = None
+            except StateError:
+                # Whoever asks again has what is left as long as there are the files.
+                _let_go(self._rest)
+                raise
 
     async def aclose(self) -> None:
         """Let go of the files; a read that is under way ends by itself."""

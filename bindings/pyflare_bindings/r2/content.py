@@ -47,7 +47,12 @@ class Intake(AbstractAsyncContextManager["Intake"]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        removal = None if self._writer is None or self._kept else self._writer.discard()
+        if self._writer is None or self._kept:
+            return
+        if kind is GeneratorExit:
+            self._writer.discard_soon()
+            return
+        removal = self._writer.discard()
         if removal is not None and not isinstance(error, asyncio.CancelledError):
             # So that the space is free again when the caller hears of the failure.
             await asyncio.shield(asyncio.wrap_future(removal))

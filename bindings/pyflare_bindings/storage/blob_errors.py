@@ -17,6 +17,19 @@ class DamagedBlobError(StateError):
     """A file that a committed row needs is gone, or is not as long as the row says."""
 
 
+class OutOfThreadsError(StateError):
+    """There is no thread for what was asked for, and none can be started."""
+
+
+def out_of_threads(directory: Path) -> OutOfThreadsError:
+    """The error for a job that no thread can do; the directory is where it would have been done."""
+    return OutOfThreadsError(
+        directory,
+        "these files cannot be used: this process cannot start another thread",
+        "Raise the limit (ulimit -u, or that of the container on pids), or run less beside it",
+    )
+
+
 def missing_blob(path: Path) -> DamagedBlobError:
     """The error for a blob whose file is gone."""
     return DamagedBlobError(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .blob_errors import blob_error, wrong_size
+from .errors import ClosedError, StateError
 
 if TYPE_CHECKING:
     from .blobs import BlobStore
@@ -111,17 +112,23 @@ class BlobChunks(AsyncIterator[bytes]):
 
     async def __anext__(self) -> bytes:
         """The next chunk. Raises DamagedBlobError, or StateError when the file is unreadable."""
-        if self._ahead is None and (at_once := await self._read_in_memory()) is not None:
-            return at_once
-        ahead = self._ahead or self._read_ahead()
-        if ahead is None:
-            self.close()
-            raise StopAsyncIteration
-        self._ahead = ahead
-        # A caller that gives up waiting may ask again, and then gets this chunk.
-        file, chunk = await asyncio.shield(asyncio.wrap_future(ahead))
-        self._file = file
-        self._ahead = self._read_ahead()
+        try:
+            if self._ahead is None and (at_once := await self._read_in_memory()) is not None:
+                return at_once
+            ahead = self._ahead or self._read_ahead(self._at)
+            if ahead is None:
+                self.close()
+                raise StopAsyncIteration
+            self._ahead = ahead
+            # A caller that gives up waiting may ask again, and then gets this chunk.
+            file, chunk = await asyncio.shield(asyncio.wrap_future(ahead))
+            self._file = file
+            following = self._at + len(chunk)
+            self._ahead = self._read_ahead(following)
+        except (StateError, ClosedError):
+            self._let_go()
+            raise
+        self._at = following
         if self._ahead is None:
             # Not everybody who knows the length asks for the end.
             self.close()
@@ -134,6 +141,12 @@ class BlobChunks(AsyncIterator[bytes]):
         self._at = self._end
         if reader is not None:
             reader.close()
+
+    def _let_go(self) -> None:
+        # Whoever asks again begins with the chunk that has failed, as long as there is the file.
+        self._file = self._ahead = None
+        if self._reader is not None:
+            self._reader.close()
 
     async def _read_in_memory(self) -> bytes | None:
         if self._file is not None:
@@ -151,11 +164,10 @@ class BlobChunks(AsyncIterator[bytes]):
                 self.close()
         return chunk
 
-    def _read_ahead(self) -> Future[tuple[_OpenFile, bytes]] | None:
-        length = min(_CHUNK_BYTES, self._end - self._at)
+    def _read_ahead(self, at: int) -> Future[tuple[_OpenFile, bytes]] | None:
+        length = min(_CHUNK_BYTES, self._end - at)
         if length <= 0 or self._reader is None:
             return None
-        at, self._at = self._at, self._at + length
         return self._reader._submit_read(self._file, at, length)
 
 
@@ -173,6 +185,7 @@ class _OpenFile:
         except OSError as error:
             raise blob_error(path, error) from error
         if found != size:
+            self._close()
             raise wrong_size(path, size, found)
 
     def read(self, offset: int, length: int) -> bytes:
@@ -181,6 +194,7 @@ class _OpenFile:
             if len(data) < length:
                 data = self._read_rest(data, offset, length)
         except OSError as error:
+            self._close()
             raise blob_error(self._path, error) from error
         return data
 
@@ -204,11 +218,17 @@ class _OpenFile:
         while have < length:
             more = os.pread(self._descriptor, length - have, offset + have)
             if not more:
+                self._close()
                 raise wrong_size(self._path, offset + length, offset + have)
             parts.append(more)
             have += len(more)
         return b"".join(parts)
 
+    def _close(self) -> None:
+        # Not left to the last reference: a traceback may keep one for long.
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
     def __del__(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
+        self._close()

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from .blob_errors import blob_error
+from .errors import ClosedError
 from .sqlite import make_private_directory
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class BlobWriter:
     )
 
     def __init__(self, store: BlobStore, id: str, path: Path, hashes: Iterable[str]) -> None:
+        self._descriptor = -1
         self.id = id
         self.size = 0
         self._store = store
@@ -75,7 +77,6 @@ class BlobWriter:
         self._hashes = {name: hashlib.new(name, usedforsecurity=False) for name in hashes}
         self._batch: list[bytes | memoryview] = []
         self._batched = 0
-        self._descriptor = -1
         self._job: Future[None] | None = None
         self._done: Future[None] | None = None
         self._committed = False
@@ -90,6 +91,9 @@ class BlobWriter:
         trace: TracebackType | None,
     ) -> None:
         if kind is None and self._committed:
+            return
+        if kind is GeneratorExit:
+            self.discard_soon()
             return
         removal = self.discard()
         if removal is not None and not isinstance(error, asyncio.CancelledError):
@@ -128,12 +132,31 @@ class BlobWriter:
 
     def discard(self) -> Future[None] | None:
         """Remove whatever is on the disk, after the job at hand; nobody has to wait for it."""
+        removal = self._removal()
+        if removal is None:
+            return None
+        try:
+            return self._store.submit_removal(removal)
+        except ClosedError:
+            # The jobs are over, and what is left takes no time.
+            removal()
+            return None
+
+    def discard_soon(self) -> None:
+        """The same for a coroutine that is collected as garbage: at any moment, on any thread."""
+        removal = self._removal()
+        if removal is not None:
+            self._store.remove_soon(removal)
+
+    def __del__(self) -> None:
+        # Also after a job of a writer that nobody discards.
+        self._close()
+
+    def _removal(self) -> Callable[[], None] | None:
         self._batch.clear()
         job, self._job = self._job, None
-        if job is None:
-            # A blob that was never started has no file.
-            return None
-        return self._store.submit_removal(partial(self._remove_after, job))
+        # A blob that was never started has no file.
+        return None if job is None else partial(self._remove_after, job)
 
     def _start(self, job: Callable[[list[bytes | memoryview]], None]) -> None:
         batch, size = self._batch, self._batched
@@ -220,7 +243,8 @@ class BlobWriter:
 
     def _remove_after(self, job: Future[None]) -> None:
         # Jobs start in the order in which they were submitted, so this one never waits in vain.
-        wait([job])
+        if not job.done():
+            wait([job])
         self._close()
         for path in (self._part, self._path):
             try:

@@ -16,19 +16,27 @@ import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Container, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from .blob_errors import DamagedBlobError, blob_error, missing_blob, wrong_size
+from .blob_errors import (
+    DamagedBlobError,
+    OutOfThreadsError,
+    blob_error,
+    missing_blob,
+    out_of_threads,
+    wrong_size,
+)
 from .blob_reader import BlobChunks, BlobReader
 from .blob_writer import Blob, BlobWriter
 from .errors import ClosedError
 from .pins import Pins
 from .side_thread import SideThread
 from .sqlite import Durability
+from .threads import NoThreadError, Threads
 
 __all__ = ["Blob", "BlobChunks", "BlobReader", "BlobStore", "BlobWriter", "DamagedBlobError"]
 
@@ -54,6 +62,7 @@ class BlobStore:
     __slots__ = (
         "_closed",
         "_directory_is_durable",
+        "_drained",
         "_durability",
         "_executor",
         "_hashing",
@@ -61,9 +70,9 @@ class BlobStore:
         "_lock",
         "_loop",
         "_pins",
+        "_removals",
         "_run",
         "_side",
-        "_unread",
         "directory",
     )
 
@@ -73,16 +82,17 @@ class BlobStore:
         self._directory_is_durable = False
         # Names of this run start alike, so that a sweep leaves what is being written alone.
         self._run = secrets.token_hex(4)
-        self._executor: ThreadPoolExecutor | None = None
-        self._hashing: ThreadPoolExecutor | None = None
+        self._executor: Threads | None = None
+        self._hashing: Threads | None = None
         self._side: SideThread | None = None
         self._jobs: set[Future[object]] = set()
-        self._pins = Pins(self._remove_soon)
-        # To be removed in the next turn of the loop, or with the next blobs that are.
-        self._unread: deque[str] = deque()
+        self._pins = Pins(self._remove_unread)
+        # To be done in the next turn of the loop, with the next removal, or at the end.
+        self._removals: deque[Callable[[], None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = threading.Lock()
         self._closed = False
+        self._drained = False
 
     def writer(self, hashes: Iterable[str] = ()) -> BlobWriter:
         """A writer for a new blob; no file exists before the first bytes are written.
@@ -90,6 +100,7 @@ class BlobStore:
         In: `hashes`, names as in hashlib, computed while the bytes arrive.
         """
         id = f"{self._run}-{secrets.token_hex(16)}"
+        self._loop = asyncio._get_running_loop()
         return BlobWriter(self, id, self.directory / id, hashes)
 
     def open(self, id: str, size: int) -> BlobReader:
@@ -120,8 +131,11 @@ class BlobStore:
         Happens on a thread; nobody has to wait. What fails is logged and swept later.
         """
         now = [self._path(id) for id in self._pins.doom(ids)]
-        self._remove_unread()
-        if now:
+        if not now:
+            self._submit_removals()
+            return
+        # What is asked for after the end is left to the next sweep.
+        with suppress(ClosedError):
             self.submit_removal(partial(self._remove_now, now))
 
     async def sweep(self, known: Container[str]) -> int:
@@ -134,10 +148,14 @@ class BlobStore:
 
     async def close(self) -> None:
         """Finish what is being written and removed. Readers that are open fail afterwards."""
-        self._remove_unread()
+        if not self._closed:
+            self._submit_removals()
         self._closed = True
         while self._jobs:
             await asyncio.wait([asyncio.wrap_future(job) for job in list(self._jobs)])
+        self._drained = True
+        # No thread could be had for these.
+        self._do_removals()
         executors, side = (self._executor, self._hashing), self._side
         self._executor = self._hashing = self._side = None
         for executor in executors:
@@ -154,18 +172,25 @@ class BlobStore:
             raise ClosedError(f"{self.directory}: this blob store has been closed")
 
     def submit(self, job: Callable[[], T]) -> Future[T]:
-        """Do a job on a thread. Raises ClosedError after `close`."""
+        """Do a job on a thread.
+
+        Raises ClosedError after `close`, and OutOfThreadsError; the job is not done then.
+        """
         with self._lock:
             if self._executor is None:
                 self.refuse_closed()
-                self._executor = ThreadPoolExecutor(_THREADS, thread_name_prefix="pyflare-blobs")
-            future = self._executor.submit(job)
+                self._executor = Threads(_THREADS, thread_name_prefix="pyflare-blobs")
+            try:
+                future = self._executor.submit(job)
+            except RuntimeError as error:
+                # Or the interpreter is about to end.
+                raise out_of_threads(self.directory) from error
             self._jobs.add(future)  # type: ignore[arg-type]
         future.add_done_callback(self._jobs.discard)
         return future
 
     def submit_beside(self, job: Callable[[], T]) -> Future[T] | None:
-        """Do a job while the event loop's thread computes on; None when another is still at it.
+        """Do a job while the event loop's thread computes on; None when no thread is free.
 
         For the event loop's thread alone. Raises ClosedError after `close`.
         """
@@ -174,26 +199,48 @@ class BlobStore:
             self._side = SideThread("pyflare-blob-beside")
         if not self._side.is_idle:
             return None
-        future = self._side.submit(job)
+        try:
+            future = self._side.submit(job)
+        except NoThreadError:
+            return None
         self._jobs.add(future)  # type: ignore[arg-type]
         future.add_done_callback(self._jobs.discard)
         return future
 
     def submit_hashing(self, job: Callable[[], None]) -> Future[None]:
-        """Hash beside the writing; these threads never wait for others."""
+        """Hash beside the writing; these threads never wait for others. Raises OutOfThreadsError."""
         with self._lock:
             if self._hashing is None:
-                self._hashing = ThreadPoolExecutor(
-                    _HASHING_THREADS, thread_name_prefix="pyflare-blob-hashes"
-                )
-            return self._hashing.submit(job)
+                self._hashing = Threads(_HASHING_THREADS, thread_name_prefix="pyflare-blob-hashes")
+            try:
+                return self._hashing.submit(job)
+            except NoThreadError as error:
+                raise out_of_threads(self.directory) from error
 
     def submit_removal(self, job: Callable[[], None]) -> Future[None] | None:
-        """Do a job on a thread, or leave it to the next sweep when the store has been closed."""
-        try:
-            return self.submit(job)
-        except RuntimeError:
-            return None
+        """Remove something on a thread; None when that has to wait until there is one.
+
+        Raises ClosedError after `close`.
+        """
+        self._submit_removals()
+        future = self._submit_to_any(job)
+        if future is None:
+            self._removals.append(job)
+        return future
+
+    def remove_soon(self, job: Callable[[], None]) -> None:
+        """The same at any moment, on any thread, such as in the garbage collector.
+
+        No lock and no pool of threads may be used there: it may have been called by what holds
+        that very lock. After `close` the job is done at once.
+        """
+        self._removals.append(job)
+        if self._drained:
+            self._do_removals()
+        elif self._loop is not None:
+            # A loop that has ended leaves it to the next removal, or to `close`.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._submit_removals)
 
     def unpin(self, id: str) -> None:
         """A reader is done; at any moment, on any thread."""
@@ -211,21 +258,37 @@ class BlobStore:
         """Tell a person about a file that stays until the next sweep."""
         _log.warning("%s", blob_error(path, error))
 
-    def _remove_soon(self, ids: list[str]) -> None:
-        # Perhaps in the garbage collector, where no pool of threads may be used: it may have been
-        # called by one that holds its lock.
-        self._unread += ids
-        if self._loop is not None:
-            # A loop that has ended leaves them to whoever removes something next, or to a sweep.
-            with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._remove_unread)
+    def _remove_unread(self, ids: list[str]) -> None:
+        # After the end they are left to the next sweep, which knows the rows.
+        if not self._drained:
+            self.remove_soon(partial(self._remove_now, [self.directory / id for id in ids]))
 
-    def _remove_unread(self) -> None:
-        paths = []
-        while self._unread:
-            paths.append(self.directory / self._unread.popleft())
-        if paths:
-            self.submit_removal(partial(self._remove_now, paths))
+    def _submit_removals(self) -> None:
+        while self._removals:
+            job = self._removals.popleft()
+            try:
+                future = self._submit_to_any(job)
+            except ClosedError:
+                # The store is being closed, and `close` comes to it.
+                future = None
+            if future is None:
+                self._removals.appendleft(job)
+                return
+
+    def _submit_to_any(self, job: Callable[[], None]) -> Future[None] | None:
+        try:
+            return self.submit(job)
+        except OutOfThreadsError:
+            return self.submit_beside(job)
+
+    def _do_removals(self) -> None:
+        while self._removals:
+            try:
+                job = self._removals.popleft()
+            except IndexError:
+                # Another thread has come to it.
+                return
+            job()
 
     def _path(self, id: str) -> Path:
         if _NAME.fullmatch(id) is None:

@@ -175,6 +175,8 @@ class RowFile:
         while self._waiting:
             self._waiting.popleft().fail(self._closed_error())
         await self._thread.drain(0, lambda: None)
+        # The connection must not be used while the thread closes it.
+        self.read = self._refuse_closed
         await self._thread.finish(self._close_on_thread)
 
     # On the event loop
@@ -197,6 +199,9 @@ class RowFile:
 
     def _refuse_lost(self, *_: object) -> NoReturn:
         raise FileGoneError(self.path, "Restart pyflare")
+
+    def _refuse_closed(self, *_: object) -> NoReturn:
+        raise self._closed_error()
 
     def _run_atomic(self, execute: Execute, job: Callable[[Execute], T]) -> T:
         execute("BEGIN IMMEDIATE")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
+
+from .threads import Threads
 
 T = TypeVar("T")
 
@@ -26,9 +28,7 @@ class SideThread:
     __slots__ = ("_executor", "_last", "_thread_id")
 
     def __init__(self, name: str) -> None:
-        self._executor = ThreadPoolExecutor(
-            1, thread_name_prefix=name, initializer=self._note_thread
-        )
+        self._executor = Threads(1, thread_name_prefix=name, initializer=self._note_thread)
         self._thread_id = 0
         self._last: Future[Any] | None = None
 
@@ -38,7 +38,10 @@ class SideThread:
         return self._last is None or self._last.done()
 
     def submit(self, job: Callable[[], T]) -> Future[T]:
-        """Begin a job; the caller should go on computing, not wait for it."""
+        """Begin a job; the caller should go on computing, not wait for it.
+
+        Raises NoThreadError when the system allows no further thread.
+        """
         if self._thread_id:
             _keep_off_this_processor(self._thread_id)
         future = self._executor.submit(job)

@@ -22,6 +22,7 @@ from pyflare.server.loop_watch import LoopWatch
 from pyflare_bindings.lease import LeaseHeld
 from pyflare_bindings.storage.errors import StateError
 
+from .file_shortage import FileShortage
 from .guest import Again, Guest, OwnerRefused, about_session, reach_owner
 from .guest_host import GuestHost
 from .kept_memory import keep_freed_memory
@@ -88,6 +89,7 @@ class Session:
         self._application: Application | None = None
         self._exit_code = 0
         self._switching = False
+        self._shortage = FileShortage(log.error)
 
     def run(self) -> int:
         """Returns the exit code: 0 after a stop by a signal, 1 when the start failed."""
@@ -181,6 +183,7 @@ class Session:
         watcher = self._start_watching(OwnWorkers(self._flare))
         held = LoopWatch(self._name_holder, self._name_stuck)
         held.start()
+        self._shortage.start()
         try:
             await first_of(signals.stopping.wait(), switch.wait())
             self._switching = self._switching or switch.is_set()
@@ -192,6 +195,7 @@ class Session:
             self._log.flush()
         finally:
             held.stop()
+            self._shortage.stop()
             await self._stop(server, watcher, signals)
         return self._exit_code == 0 and not signals.stopping.is_set()
 
@@ -281,6 +285,8 @@ class Session:
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """What asyncio would print: a failure that nobody waited for, such as a promise's."""
         error = context.get("exception")
+        if "socket" in context and self._shortage.explains(error):
+            return
         if isinstance(error, BaseException):
             self._log.uncaught("pyflare", error, where=context.get("message", "a task"))
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import sysconfig
 import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -152,7 +151,8 @@ def _places() -> tuple[tuple[str, ...], tuple[str, ...]]:
     bindings = importlib.util.find_spec("pyflare_bindings")
     if bindings is not None and bindings.origin is not None:
         packages.append(os.path.dirname(bindings.origin))
-    standard = sysconfig.get_path("stdlib")
+    # Not asked of `sysconfig`, which opens files: there may be none left.
+    standard = os.path.dirname(traceback.__file__)
     runtime = (*packages, os.path.join(standard, "asyncio"), os.path.join(standard, "importlib"))
     return tuple(path + os.sep for path in runtime), (standard + os.sep,)
 
