@@ -52,6 +52,21 @@ def test_a_job_may_run_on_all_processors_but_the_callers(thread: SideThread) -> 
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux lets a thread choose")
+def test_a_job_may_run_on_all_processors_once_the_caller_waits(thread: SideThread) -> None:
+    thread.submit(lambda: None).result()
+    go_on = threading.Event()
+
+    def job() -> set[int]:
+        go_on.wait()
+        return os.sched_getaffinity(0)
+
+    under_way = thread.submit(job)
+    thread.may_run_anywhere()
+    go_on.set()
+    assert under_way.result() == os.sched_getaffinity(0)
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux lets a thread choose")
 def test_a_system_that_refuses_the_choice_loses_no_job(
     thread: SideThread, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -179,6 +179,7 @@ class BlobWriter:
         self._batch, self._batched = [], 0
         self._job = self._done = job
         self._hash(batch)
+        self._store.wait_for_beside()
         return True
 
     async def _wait(self) -> None:

@@ -207,6 +207,11 @@ class BlobStore:
         future.add_done_callback(self._jobs.discard)
         return future
 
+    def wait_for_beside(self) -> None:
+        """The event loop's thread computes no more, and waits for what was submitted beside it."""
+        if self._side is not None:
+            self._side.may_run_anywhere()
+
     def submit_hashing(self, job: Callable[[], None]) -> Future[None]:
         """Hash beside the writing; these threads never wait for others. Raises OutOfThreadsError."""
         with self._lock:

@@ -48,6 +48,11 @@ class SideThread:
         self._last = future
         return future
 
+    def may_run_anywhere(self) -> None:
+        """The caller computes no more: the job that is under way may have its processor too."""
+        if self._thread_id and not self.is_idle:
+            _let_run_anywhere(self._thread_id)
+
     def close(self) -> None:
         """Wait for the jobs and end the thread. Idempotent."""
         self._executor.shutdown()
@@ -80,3 +85,9 @@ def _keep_off_this_processor(thread_id: int) -> None:
     with suppress(OSError):
         allowed = os.sched_getaffinity(0)
         os.sched_setaffinity(thread_id, allowed - {current()} or allowed)
+
+
+def _let_run_anywhere(thread_id: int) -> None:
+    if _current_processor() is not None:
+        with suppress(OSError):
+            os.sched_setaffinity(thread_id, os.sched_getaffinity(0))
