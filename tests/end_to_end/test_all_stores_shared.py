@@ -43,7 +43,7 @@ class Default(WorkerEntrypoint):
         return Response("done")
 
     async def put(self, name, text):
-        kept = JsResponse.new(text, headers={"Cache-Control": "s-maxage=3600"})
+        kept = JsResponse.new(text, headers={"Cache-Control": "s-maxage=3600"}.items())
         await asyncio.gather(
             self.env.BUCKET.put(name, text),
             self.env.KV.put(name, text),

@@ -22,7 +22,7 @@ MIB = 1024 * 1024
 
 
 def kept(body):
-    return JsResponse.new(body, headers={"Cache-Control": "s-maxage=3600"})
+    return JsResponse.new(body, headers={"Cache-Control": "s-maxage=3600"}.items())
 
 
 class Default(WorkerEntrypoint):
@@ -67,7 +67,7 @@ class Default(WorkerEntrypoint):
                 errors.append(f"{key} is torn")
             if (number + index) % 7 == 0:
                 await cache.delete(key)
-        asked = JsRequest.new("http://cache.key/large", headers={"range": "bytes=4000-4003"})
+        asked = JsRequest.new("http://cache.key/large", headers={"range": "bytes=4000-4003"}.items())
         part, whole = await cache.match(asked), await cache.match("http://cache.key/large")
         if part is not None and (part.status != 206 or not (await part.text()).isdigit()):
             errors.append("the part is wrong")
@@ -81,7 +81,7 @@ class Default(WorkerEntrypoint):
         found = await cache.match(request)
         if found is not None:
             return Response(found)
-        made = JsResponse.new("made", headers={"Cache-Control": "max-age=60"})
+        made = JsResponse.new("made", headers={"Cache-Control": "max-age=60"}.items())
         self.ctx.waitUntil(cache.put(request, made.clone()))
         return Response(made)
 

@@ -150,7 +150,7 @@ from workers import WorkerEntrypoint
 
 class Default(WorkerEntrypoint):
     async def fetch(self, request):
-        return await fetch(f"http://127.0.0.1:{self.env.PORT}/", request)
+        return await fetch(f"http://127.0.0.1:{self.env.PORT}/", request.js_object)
 """
 
 

@@ -12,7 +12,7 @@ from js import caches
 from workers import Response, WorkerEntrypoint
 
 BODY = "b" * 10_000
-HEADERS = {"Cache-Control": "max-age=3600"}
+HEADERS = {"Cache-Control": "max-age=3600"}.items()
 URL = "http://cache.key/"
 
 

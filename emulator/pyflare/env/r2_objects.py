@@ -41,7 +41,7 @@ _HASHES: Final = ("md5", "sha1", "sha256", "sha384", "sha512")
 
 
 class Checksums(JsInstance, js_name="Checksums"):
-    """``object.checksums``: each known hash as an ArrayBuffer, the others undefined."""
+    """``object.checksums``: each known hash as an ArrayBuffer, the same at each look; the others undefined."""
 
     def __init__(self, digests: dict[str, bytes]) -> None:
         self._digests = digests
@@ -50,25 +50,29 @@ class Checksums(JsInstance, js_name="Checksums"):
         digest = self._digests.get(name)
         return None if digest is None else ArrayBuffer.adopt(digest)
 
-    @property
+    @cached_property
     def md5(self) -> Any:
         return self._buffer("md5")
 
-    @property
+    @cached_property
     def sha1(self) -> Any:
         return self._buffer("sha1")
 
-    @property
+    @cached_property
     def sha256(self) -> Any:
         return self._buffer("sha256")
 
-    @property
+    @cached_property
     def sha384(self) -> Any:
         return self._buffer("sha384")
 
-    @property
+    @cached_property
     def sha512(self) -> Any:
         return self._buffer("sha512")
+
+    def _own_items(self) -> Iterator[tuple[str, Any]]:
+        for name in reversed(_HASHES):
+            yield name, getattr(self, name)
 
     def toJSON(self, *_: Any) -> JsObject:
         """The known hashes in lower-case hex, the others unset."""

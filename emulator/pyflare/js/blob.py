@@ -13,6 +13,7 @@ from typing import Any, Final
 from .buffer import ArrayBuffer, Uint8Array, as_bytes
 from .error import RangeError, TypeError_
 from .promise import JsPromise, resolved
+from .python_buffers import is_python_buffer, warn_of_buffer
 from .value import JsInstance, get_property, is_nullish
 from .webidl import encode_text, integer, scalar_text, text
 
@@ -39,6 +40,9 @@ def _join(parts: Any) -> bytes | memoryview:
         if isinstance(part, Blob):
             pieces.append(part._data)
             continue
+        if is_python_buffer(part):
+            warn_of_buffer(part, "a Blob")
+            part = text(part)
         data = as_bytes(part)
         pieces.append(encode_text(text(part)) if data is None else data)
     if len(pieces) == 1 and type(pieces[0]) is bytes:

@@ -15,7 +15,9 @@ from .buffer import ArrayBuffer, Uint8Array, as_bytes
 from .byte_sources import ContentSource
 from .error import TypeError_
 from .headers import Headers
+from .mime import MediaType
 from .promise import JsPromise, resolved, start
+from .python_buffers import is_python_buffer, warn_of_buffer
 from .readable import ReadableStream
 from .readable_controller import SourceController
 from .readers import ReadableStreamDefaultReader, collect
@@ -105,6 +107,9 @@ class Body(JsInstance, js_name="Body"):
 
     def _set_body(self, init: Any) -> str | None:
         """Take a value as the body; gives the content type that goes with it."""
+        if is_python_buffer(init):
+            warn_of_buffer(init, f"the body of a {js_class_name(self)}")
+            init = text(init)
         body, content_type = extract(init)
         if isinstance(body, ReadableStream):
             self._stream = body
@@ -235,7 +240,8 @@ class Body(JsInstance, js_name="Body"):
         from .blob import Blob
 
         data = await self.read_all()
-        return Blob.of(data, self.headers.lookup("content-type") or "")
+        media = MediaType.of_header(self.headers.lookup("content-type") or "")
+        return Blob.of(data, "" if media is None else str(media))
 
     def formData(self) -> JsPromise:
         """A promise of the body parsed as a form. Rejects: TypeError for another content type or a broken body."""

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
 from .body import BODY_LIMIT
-from .buffer import as_bytes
 from .error import TypeError_
 from .promise import as_error
+from .python_buffers import javascript_bytes
 from .readable import ReadableStream
 from .transform import TransformStream
 from .webidl import encode_text, text
@@ -98,7 +98,11 @@ class _Coding:
         self.writable: WritableStream = writable_of(self.write, self.close, self.abort)
 
     async def write(self, chunk: Any, _controller: Any) -> None:
-        data = encode_text(chunk) if isinstance(chunk, str) else as_bytes(chunk)
+        data = (
+            encode_text(chunk)
+            if isinstance(chunk, str)
+            else javascript_bytes(chunk, "a byte stream")
+        )
         try:
             if data is None:
                 raise TypeError_(

@@ -11,12 +11,13 @@ import codecs
 import re
 from typing import Any, Final
 
-from .buffer import Uint8Array, as_bytes
+from .buffer import Uint8Array
 from .encoding_labels import PYTHON_CODECS, encoding_for_label
 from .error import DOMException, RangeError, TypeError_
+from .python_buffers import javascript_bytes
 from .transform import PairedStreams
 from .value import JsInstance, JsObject, get_property
-from .webidl import encode_text, scalar_text, text
+from .webidl import encode_text, scalar_text, text, wrong_type
 
 __all__ = ["TextDecoder", "TextDecoderStream", "TextEncoder", "TextEncoderStream", "atob", "btoa"]
 
@@ -81,9 +82,9 @@ class TextDecoder(JsInstance, js_name="TextDecoder"):
 
     def decode(self, data: Any = None, options: Any = None) -> str:
         """Text for the bytes. With ``stream`` an incomplete character at the end waits for the next call."""
-        raw = b"" if data is None else as_bytes(data)
+        raw = b"" if data is None else javascript_bytes(data, "TextDecoder.decode()")
         if raw is None:
-            raise TypeError_("TextDecoder.decode() takes an ArrayBuffer or a view of one.")
+            raise wrong_type("decode", "TextDecoder", 1, "Array")
         return self._decode(raw, bool(get_property(options, "stream")))
 
     def _decode(self, raw: bytes | memoryview, more: bool) -> str:
@@ -168,10 +169,11 @@ class TextDecoderStream(PairedStreams, js_name="TextDecoderStream"):
         decoder: TextDecoder = TextDecoder._construct(label, options)
 
         def decode(chunk: Any) -> Any:
-            raw = as_bytes(chunk)
+            raw = javascript_bytes(chunk, "a TextDecoderStream")
             if raw is None:
                 raise TypeError_(
-                    "This TransformStream is being used as a byte stream, but received no bytes."
+                    "This TransformStream is being used as a byte stream, but received a value that is not a "
+                    "BufferSource."
                 )
             return decoder._decode(raw, True) or None
 

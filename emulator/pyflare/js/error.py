@@ -68,16 +68,8 @@ class JsException(Exception, JsProxy, metaclass=JsClass, js_name="Error"):
         """The error itself, as of an exception that was made around it."""
         return (self,)
 
-    def __init_subclass__(cls, **_: Any) -> None:
-        # In Python's hands production knows one class: tracebacks and `type(error).__name__` say JsException.
-        cls.__name__ = cls.__qualname__ = "JsException"
-        cls.__module__ = "pyodide.ffi"
-
     def __reduce__(self) -> tuple[Any, ...]:
         return (_unpickle, (type(self)._js_name, self.__dict__.copy()))
-
-
-JsException.__module__ = "pyodide.ffi"
 
 
 def _unpickle(js_name: str, attributes: dict[str, Any]) -> JsException:

@@ -17,7 +17,7 @@ from .array import JsArray
 from .callbacks import supervise
 from .error import TypeError_
 from .iterator import JsIterator, iterate
-from .value import JsInstance, get_property, is_nullish
+from .value import JsInstance, is_nullish
 from .webidl import encode_text, null, pairs, text
 
 __all__ = ["HeaderPairs", "Headers", "normalise_name", "normalise_value"]
@@ -28,6 +28,10 @@ _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _FORBIDDEN_IN_VALUE: Final = re.compile("[\0\r\n]")
 _COOKIE_NAME: Final = b"set-cookie"
 _COOKIE: Final = "set-cookie"
+_NO_INIT: Final = (
+    "Failed to construct 'Headers': constructor parameter 1 is not of type "
+    "'Headers or Sequence or object'."
+)
 _UNEQUAL: Final = "To initialize a Headers object from a sequence, each inner sequence must have exactly two elements."
 
 
@@ -55,7 +59,7 @@ def _name(name: Any) -> str:
 
 
 class Headers(JsInstance, js_name="Headers"):
-    """``Headers.new(init)``; ``init`` is pairs, a dict, a plain object or other headers.
+    """``Headers.new(init)``; ``init`` is pairs, a map, a plain object or other headers, and no dict of Python's.
 
     Subscripts read as ``get``, which gives null for a missing name, and write as ``set``. ``del`` deletes and raises
     KeyError whatever there was; ``delete`` does not raise.
@@ -73,7 +77,7 @@ class Headers(JsInstance, js_name="Headers"):
         if init is not None:
             headers._fill(init)
         if names:
-            headers._fill(names)
+            headers._fill(names.items())
         return headers
 
     @classmethod
@@ -115,7 +119,14 @@ class Headers(JsInstance, js_name="Headers"):
         self._cookies = cookies
         self._raw = None
 
-    def _fill(self, init: Any) -> None:
+    @classmethod
+    def of_member(cls, given: Any, wrong: str) -> Headers:
+        """Headers of their own from the ``headers`` of an init. Raises: TypeError, with ``wrong`` for a plain value."""
+        headers = cls.empty()
+        headers._fill(given, wrong)
+        return headers
+
+    def _fill(self, init: Any, wrong: str = _NO_INIT) -> None:
         if type(init) is list:
             for item in init:
                 if type(item) is not tuple or len(item) != 2:
@@ -133,9 +144,9 @@ class Headers(JsInstance, js_name="Headers"):
             for name, value in init._fields.items():
                 self._append(name, value)
             return
-        if is_nullish(init):
-            raise TypeError_("Headers cannot be made from null.")
-        for name, value in init.items() if type(init) is dict else pairs(init, _UNEQUAL):
+        if isinstance(init, str | int | float) or is_nullish(init):
+            raise TypeError_(wrong)
+        for name, value in pairs(init, _UNEQUAL):
             self._append(_name(name), normalise_value(value))
 
     def _append(self, name: str, value: str) -> None:
@@ -268,11 +279,3 @@ class Headers(JsInstance, js_name="Headers"):
 
 def _first(pair: tuple[str, str]) -> str:
     return pair[0]
-
-
-def headers_of(init: Any) -> Headers | None:
-    """The ``headers`` member of an init dictionary as headers of their own; None when absent."""
-    given = get_property(init, "headers")
-    if given is None:
-        return None
-    return Headers.new(given)

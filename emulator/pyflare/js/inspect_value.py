@@ -1,23 +1,36 @@
 """Values as the console shows them: JavaScript literals, cut at a depth and a length.
 
-Source: https://console.spec.whatwg.org/#formatter and the output of the local development tools.
+Source: https://console.spec.whatwg.org/#formatter and workerd ``src/node/internal/internal_inspect.ts``.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, Final
 
 from .error import JsException
-from .value import JsClass, JsInstance, JsObject, JsProxy, js_class_name, jsnull, own_items
+from .inspect_fields import shown_fields
+from .value import (
+    JsClass,
+    JsInstance,
+    JsObject,
+    JsProxy,
+    js_class_name,
+    jsnull,
+    own_items,
+    type_of,
+)
 from .webidl import text
 
 __all__ = ["format_arguments", "inspect"]
 
 _DEPTH: Final = 3
 _ITEMS: Final = 100
-_LINE: Final = 76
+#: A line has 80 characters; the runtime keeps ten of them free, and counts the brackets' spaces.
+_LINE: Final = 68
 _NAME: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _DIRECTIVE: Final = re.compile("%[sdifjoOc%]")
 
@@ -72,16 +85,17 @@ def _number(value: Any, directive: str) -> str:
 
 def inspect(value: Any, depth: int = _DEPTH) -> str:
     """The value as text. Strings are quoted; Python's own objects show their ``repr``."""
-    return _show(value, depth, [])
+    return _show(value, depth, [], 0)
 
 
-def _show(value: Any, depth: int, outer: list[Any]) -> str:
+def _show(value: Any, depth: int, outer: list[Any], indent: int) -> str:
+    """``indent`` is by how many spaces the lines of the value will be shifted, which makes them shorter."""
     if isinstance(value, str):
         return _quoted(value)
     if value is jsnull:
         return "null"
     if value is None or isinstance(value, bool | int | float):
-        return text(value)
+        return _primitive(value)
     if isinstance(value, BaseException):
         return _error(value)
     if isinstance(value, JsClass):
@@ -92,66 +106,83 @@ def _show(value: Any, depth: int, outer: list[Any]) -> str:
         return repr(value)
     if any(value is held for held in outer):
         return "[Circular *1]"
-    return _structure(value, depth, [*outer, value])
+    return _structure(value, depth, [*outer, value], indent)
 
 
-def _structure(value: JsProxy, depth: int, outer: list[Any]) -> str:
+def _primitive(value: Any) -> str:
+    if type(value) is float and value == 0 and math.copysign(1, value) < 0:
+        return "-0"
+    return text(value) + ("n" if type_of(value) == "bigint" else "")
+
+
+def _structure(value: Any, depth: int, outer: list[Any], indent: int) -> str:
     name = js_class_name(value) or "Object"
+    if name == "Date":
+        return text(value) if math.isnan(value.getTime()) else value.toISOString()
+    if depth <= 0:
+        return _below(value, name)
+    buffer = hasattr(value, "byteLength")
+    plain = isinstance(value, JsObject) or not isinstance(value, JsInstance)
+    # The lines of the platform's own objects are broken as if nothing stood around them.
+    if not (plain or buffer):
+        indent = 0
 
     def item(inner: Any) -> str:
-        return _show(inner, depth - 1, outer)
+        return _show(inner, depth - 1, outer, indent + 2)
 
-    if name == "Date":
-        return text(value)
-    if depth <= 0:
-        return f"[{name}]"
     if name == "Array":
-        return _bracketed("[", map(item, value), "]", len(value))  # type: ignore[call-overload, arg-type]
+        return _bracketed("[", map(item, value), "]", indent, len(value))
     if name in ("Map", "LiteralMap"):
-        pairs = (f"{item(key)} => {item(held)}" for key, held in list(value.items()))  # type: ignore[attr-defined]
-        return f"Map({len(value)}) " + _bracketed("{", pairs, "}", len(value))  # type: ignore[arg-type]
+        pairs = (f"{item(key)} => {item(held)}" for key, held in list(value.items()))
+        return _bracketed(f"Map({len(value)}) {{", pairs, "}", indent, len(value))
     if name == "Set":
-        return f"Set({len(value)}) " + _bracketed("{", map(item, value), "}", len(value))  # type: ignore
-    if hasattr(value, "byteLength"):
-        return _buffer(value, name)
-    if isinstance(value, JsObject) or not isinstance(value, JsInstance):
+        return _bracketed(f"Set({len(value)}) {{", map(item, value), "}", indent, len(value))
+    if buffer:
+        return _buffer(value, name, item, indent)
+    if plain:
         fields = (f"{_key(key)}: {item(held)}" for key, held in own_items(value))
-        return _bracketed("{", fields, "}")
+        return _bracketed("{", fields, "}", indent)
     return _instance(value, name, item)
 
 
-def _instance(value: Any, name: str, item: Any) -> str:
-    if name == "URL":
-        return f"URL {{ {_quoted(value.href)} }}"
-    if name in ("Headers", "URLSearchParams", "FormData"):
-        pairs = (f"{item(key)} => {item(held)}" for key, held in value.entries())
-        return f"{name} " + _bracketed("{", pairs, "}")
-    shown = _SHOWN.get(name)
-    own = own_items(value) if shown is None else ((key, getattr(value, key)) for key in shown)
-    fields = (f"{_key(key)}: {item(held)}" for key, held in own)
-    return f"{name} " + _bracketed("{", fields, "}")
+def _below(value: Any, name: str) -> str:
+    """What stands for a value that is too deep inside: its class, and an empty one itself."""
+    if name == "Array" and not len(value):
+        return "[]"
+    if isinstance(value, JsObject) and not value.__dict__:
+        return "{}"
+    return f"[{name}]"
 
 
-_SHOWN: Final[dict[str, tuple[str, ...]]] = {
-    "Request": ("method", "url", "headers"),
-    "Response": ("status", "statusText", "headers", "ok", "bodyUsed"),
-    "Blob": ("size", "type"),
-    "File": ("name", "size", "type"),
-    "ReadableStream": ("locked",),
-    "WritableStream": ("locked",),
-    "DigestStream": ("locked", "bytesWritten"),
-    "CryptoKey": ("type", "extractable", "algorithm", "usages"),
-}
+def _instance(value: Any, name: str, item: Callable[[Any], str]) -> str:
+    fields = (f"{key}: {item(held)}" for key, held in shown_fields(value, name))
+    if name not in ("Headers", "URLSearchParams", "FormData"):
+        return f"{name} " + _bracketed("{", fields, "}")
+    entries = list(value.entries())
+    pairs = (f"{item(key)} => {item(held)}" for key, held in entries)
+    shown = _bracketed(f"Object({len(entries)}) {{", chain(pairs, fields), "}")
+    return name + shown.removeprefix("Object")
 
 
-def _buffer(value: Any, name: str) -> str:
-    if name in ("ArrayBuffer", "DataView"):
-        return f"{name} {{ byteLength: {value.byteLength} }}"
+def _buffer(value: Any, name: str, item: Callable[[Any], str], indent: int) -> str:
+    if name == "ArrayBuffer":
+        content = value._view()
+        shown = bytes(content[:_ITEMS]).hex(" ")
+        if (left := len(content) - _ITEMS) > 0:
+            shown += f" ... {left} more byte{'s' if left > 1 else ''}"
+        fields = [f"[Uint8Contents]: <{shown}>", f"byteLength: {len(content)}"]
+        return _bracketed("ArrayBuffer {", fields, "}", indent)
+    if name == "DataView":
+        kept = ("byteLength", "byteOffset", "buffer")
+        views = (f"{key}: {item(getattr(value, key))}" for key in kept)
+        return _bracketed("DataView {", views, "}", indent)
     length = len(value)
-    return f"{name}({length}) " + _bracketed("[", map(text, value), "]", length)
+    return _bracketed(f"{name}({length}) [", map(item, value), "]", indent, length)
 
 
-def _bracketed(start: str, items: Iterable[str], end: str, size: int | None = None) -> str:
+def _bracketed(
+    start: str, items: Iterable[str], end: str, indent: int = 0, size: int | None = None
+) -> str:
     shown: list[str] = []
     for count, each in enumerate(items):
         if count == _ITEMS:
@@ -162,7 +193,7 @@ def _bracketed(start: str, items: Iterable[str], end: str, size: int | None = No
     if not shown:
         return start + end
     line = ", ".join(shown)
-    if len(line) <= _LINE and "\n" not in line:
+    if len(line) + indent + len(start) <= _LINE and "\n" not in line:
         return f"{start} {line} {end}"
     inner = ",\n".join("  " + each.replace("\n", "\n  ") for each in shown)
     return f"{start}\n{inner}\n{end}"

@@ -18,8 +18,10 @@ from typing import Any, Final
 from . import semantics
 from .array import JsArray
 from .bigint import is_bigint
-from .error import TypeError_
+from .error import Error, TypeError_
 from .number import Number, format_number, from_float, to_integer, to_number, to_string
+from .promise import DESTROYED
+from .proxy import JsDoubleProxy
 from .string import Boolean, String
 from .value import (
     MAX_SAFE_INTEGER,
@@ -167,7 +169,7 @@ def stringify(value: Any = None, replacer: Any = None, space: Any = None) -> Any
     """``JSON.stringify``: text, or ``None`` (undefined) for what has no JSON form.
 
     Python dicts, lists and tuples are written like the objects and arrays they stand for.
-    Raises: TypeError for a cycle and for a bigint.
+    Raises: TypeError for a cycle and for a bigint, Error for a Python list with anything but plain values in it.
     """
     if replacer is None and not space:
         try:
@@ -244,6 +246,8 @@ class _Writer:
         return f"{ends[0]}\n{inner}" + f",\n{inner}".join(parts) + f"\n{indent}{ends[1]}"
 
     def _items(self, value: Any, indent: str) -> list[str]:
+        if not isinstance(value, JsArray):
+            _check_borrowed(value)
         return [
             self._property(str(index), item, value, indent) or "null"
             for index, item in enumerate(value)
@@ -261,6 +265,26 @@ class _Writer:
             if text is not None:
                 parts.append(f"{_quoted(name)}:{' ' if self._gap else ''}{text}")
         return parts
+
+
+def _check_borrowed(items: Iterable[Any]) -> None:
+    """JavaScript makes an array of a Python sequence before it writes it, and the objects in it are gone by then.
+
+    Raises: Error when one of them is no plain value and has no life of its own.
+    """
+    if semantics.current().dicts_are_opaque:
+        return
+    for item in items:
+        if item is None or isinstance(item, str | int | float | JsProxy | JsNull):
+            continue
+        if getattr(item, "_native", False):
+            continue
+        error = Error(DESTROYED)
+        error.add_note(
+            f"A {type(item).__name__} in a {type(items).__name__} cannot be written: convert the whole first, with "
+            "to_js(value, dict_converter=Object.fromEntries), or write it with json.dumps(value)."
+        )
+        raise error
 
 
 def _gap(space: Any) -> str:
@@ -291,6 +315,8 @@ def _unboxed(value: Any) -> Any:
         return to_number(value)
     if isinstance(value, String | Boolean):
         return value.valueOf()
+    if isinstance(value, JsDoubleProxy):
+        return value.unwrap()
     return value
 
 

@@ -17,7 +17,7 @@ __all__ = ["Part", "encode_multipart", "parse_multipart"]
 
 _HEADER_END: Final = re.compile(rb"\r?\n\r?\n")
 _PARAMETER: Final = re.compile(
-    r'\s*;\s*(?P<name>[A-Za-z0-9_\-*]+)\s*=\s*(?:"(?P<quoted>(?:[^"\\\n]|\\[^\n])+)"|(?P<token>[^\s";]+))\s*'
+    r'\s*;\s*(?P<name>[A-Za-z0-9_\-]+)\s*=\s*"(?P<quoted>(?:[^"\\\n]|\\[^\n])+)"\s*', re.ASCII
 )
 _LINE_END: Final = re.compile("\r?\n")
 _BACKSLASH: Final = re.compile(r"\\(.)")
@@ -50,7 +50,7 @@ def encode_multipart(parts: Iterable[Part], boundary: str) -> bytes:
 def _quoted(name: str) -> str:
     if name.endswith("\\"):
         raise TypeError_("Name or filename can't end with backslash")
-    return name.replace("\\", "\\\\").replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+    return name.replace("\\", "\\\\").replace('"', "%22").replace("\n", "%0A")
 
 
 def parse_multipart(body: bytes | memoryview, boundary: str) -> Iterator[Part]:
@@ -112,13 +112,10 @@ def _read_disposition(value: str) -> tuple[str, str | None]:
         )
     parameters: dict[str, str] = {}
     position = kind.end()
-    # As in the runtime, the first parameter that is empty or malformed ends the list: a file input without a file
-    # (`filename=""`) is a plain empty value.
+    # As in the runtime, the first parameter that is empty, malformed or not quoted ends the list: a file input
+    # without a file (`filename=""`) is a plain empty value.
     while (found := _PARAMETER.match(value, position)) is not None:
-        quoted = found["quoted"]
-        parameters[found["name"].lower()] = (
-            found["token"] if quoted is None else _BACKSLASH.sub(r"\1", quoted)
-        )
+        parameters[found["name"]] = _BACKSLASH.sub(r"\1", found["quoted"])
         position = found.end()
     if "name" not in parameters:
         raise TypeError_("Content-Disposition header in FormData part is missing a name.")

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from .bigint import is_bigint
-from .value import MAX_SAFE_INTEGER, JsInstance, JsProxy, jsnull
+from .value import MAX_SAFE_INTEGER, JsClass, JsInstance, JsProxy, jsnull
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -94,9 +94,8 @@ def to_string(value: Any) -> str:
         return format_number(value)
     if value is jsnull:
         return "null"
-    if isinstance(value, JsProxy):
-        return str(value)
-    return str(value)
+    # A class is a function to JavaScript; to Python's `str` it is the type of its values.
+    return repr(value) if isinstance(value, JsClass) else str(value)
 
 
 def to_number(value: Any) -> int | float:

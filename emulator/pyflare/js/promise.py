@@ -18,10 +18,12 @@ from typing import Any, Final, TypeVar
 from . import semantics
 from .callbacks import FAILURES
 from .calling import by_keywords_too
+from .class_names import show_as
 from .error import AggregateError, Error, JsException, TypeError_, python_error
 from .value import JsInstance, JsObject, JsProxy, jsnull
 
 __all__ = [
+    "DESTROYED",
     "JsPromise",
     "Promise",
     "arriving",
@@ -36,7 +38,8 @@ __all__ = [
 
 T = TypeVar("T")
 
-_DESTROYED: Final = (
+#: What a Python object says that JavaScript had borrowed for a walk only, when it is used after that.
+DESTROYED: Final = (
     "This borrowed proxy was automatically destroyed when an iterator was exhausted.\n"
     "For more information about the cause of this error, use `pyodide.setDebug(true)`"
 )
@@ -45,6 +48,10 @@ _DESTROYED: Final = (
 @by_keywords_too
 class JsPromise(asyncio.Future[Any]):
     """A promise in Python's hands (Pyodide's ``PyodideFuture``). Can be awaited any number of times."""
+
+    def __init_subclass__(cls) -> None:
+        if cls.__module__.startswith(f"{__package__}."):
+            show_as(cls, "pyodide.webloop", "PyodideFuture")
 
     #: Whether JavaScript's code finds the promise itself in a Python list, and not a borrowed future.
     _native = False
@@ -63,6 +70,9 @@ class JsPromise(asyncio.Future[Any]):
 
     def finally_(self, onfinally: Callable[[], Any] | None = None, *_: Any) -> JsPromise:
         return self.then() if onfinally is None else run(_finally(self, onfinally))
+
+
+show_as(JsPromise, "pyodide.webloop", "PyodideFuture")
 
 
 async def _then(
@@ -345,7 +355,7 @@ def _promises(values: Iterable[Any]) -> Iterator[Any]:
 
 
 async def _destroyed() -> Any:
-    raise Error(_DESTROYED)
+    raise Error(DESTROYED)
 
 
 async def _passed(awaitable: Any) -> Any:

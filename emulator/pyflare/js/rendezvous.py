@@ -11,8 +11,9 @@ import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from .buffer import Uint8Array, as_bytes
+from .buffer import Uint8Array
 from .error import TypeError_
+from .python_buffers import javascript_bytes
 from .readable_controller import DONE, chunk_bytes, raise_error
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class ByteRendezvous(Rendezvous):
             from .webidl import encode_text
 
             return encode_text(chunk)
-        data = as_bytes(chunk)
+        data = javascript_bytes(chunk, "a byte stream")
         if data is None:
             raise TypeError_(
                 "This TransformStream is being used as a byte stream, but received an object of "

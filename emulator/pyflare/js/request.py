@@ -30,6 +30,11 @@ _NO_BODY_ALLOWED: Final = "Request with a GET or HEAD method cannot have a body.
 #: The ``cacheTtl`` of ``cf`` that says what ``no-store`` says.
 _NO_CACHE_TTL: Final = -1
 
+_NO_HEADERS: Final = (
+    "Incorrect type for the 'headers' field on 'RequestInitializerDict': the provided value is not of type "
+    "'Headers or Sequence or object'."
+)
+
 
 class Request(Body, js_name="Request"):
     """``Request.new(input, init)``; ``input`` is a URL or a request, ``init`` keywords, an object, a dict or a request.
@@ -126,7 +131,7 @@ class Request(Body, js_name="Request"):
             self.method = _method(method)
         headers = get("headers")
         if headers is not None:
-            self._headers = Headers.new(headers)
+            self._headers = Headers.of_member(headers, _NO_HEADERS)
         elif self._headers is None:
             self._headers = Headers.empty()
         redirect = get("redirect")

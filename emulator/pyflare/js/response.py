@@ -26,6 +26,11 @@ _MISSING: Final = object()
 _CONTROL: Final = re.compile("[\0-\x1f]")
 _NULL_BODY: Final = "Response with null body status (101, 204, 205, or 304) cannot have a body."
 
+_NO_HEADERS: Final = (
+    "Incorrect type for the 'headers' field on 'InitializerDict': the provided value is not of type "
+    "'Headers or Sequence or object'."
+)
+
 
 class _JsonOnBoth:
     """``Response.json(data)`` makes a response, ``response.json()`` reads one: one name, two functions."""
@@ -103,7 +108,7 @@ class Response(Body, js_name="Response"):
             )
         headers = get("headers")
         if headers is not None:
-            self._headers = Headers.new(headers)
+            self._headers = Headers.of_member(headers, _NO_HEADERS)
         status_text = get("statusText")
         if status_text is not None:
             self._status_text = status_text = text(status_text)
@@ -128,19 +133,30 @@ class Response(Body, js_name="Response"):
                 "Responses may only be constructed with status codes in the range 200 to 599, inclusive."
             )
 
+    def take_bytes(self, content: bytes) -> None:
+        """For this package: bytes as the body, as a buffer of JavaScript's would be."""
+        self._content = content
+        self._check_null_body()
+
     def _take_body(self, body: Any) -> None:
         content_type = self._set_body(body)
-        if self.status in NULL_BODY_STATUSES:
-            # An empty buffer or string is let through, as the runtime does for old code.
-            if self._content is None or len(self._content) != 0:
-                raise TypeError_(_NULL_BODY)
-            self._content = None
+        if self._check_null_body():
             return
         if content_type is not None:
             if self._headers is None:
                 self._content_type = content_type
             else:
                 self._headers._fields.setdefault("content-type", content_type)
+
+    def _check_null_body(self) -> bool:
+        """Whether the status has no body. Raises: TypeError when there is one all the same."""
+        if self.status not in NULL_BODY_STATUSES:
+            return False
+        # An empty buffer or string is let through, as the runtime does for old code.
+        if self._content is None or len(self._content) != 0:
+            raise TypeError_(_NULL_BODY)
+        self._content = None
+        return True
 
     @classmethod
     def from_wire(

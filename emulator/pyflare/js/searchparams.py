@@ -35,7 +35,7 @@ _UNEQUAL = "Invalid URL search params sequence."
 
 
 class URLSearchParams(JsInstance, js_name="URLSearchParams"):
-    """``URLSearchParams.new(init)``; ``init`` is a query string, pairs, a dict, an object or other parameters."""
+    """``URLSearchParams.new(init)``; ``init`` is a query string, pairs, a map, an object or other parameters."""
 
     _python_names = frozenset(
         {"get", "items", "keys", "over", "pop", "popitem", "reload", "setdefault", "update"}

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 from .calling import adapt, by_keywords_too
+from .class_names import MODULE, ShownName, show_as_proxies, show_as_proxy
 from .object_statics import ObjectStatics
 
 __all__ = [
@@ -51,11 +52,14 @@ __all__ = [
 
 Items = TypeVar("Items", list[Any], tuple[Any, ...])
 
+_PYFLARE: Final = __name__.partition(".")[0] + "."
+
 
 class JsNull:
     """The type of :data:`jsnull`, JavaScript's ``null``. Falsy, one instance."""
 
     __slots__ = ()
+    __module__ = MODULE
     _instance: ClassVar[JsNull | None] = None
 
     def __new__(cls) -> JsNull:
@@ -69,11 +73,16 @@ class JsNull:
     def __repr__(self) -> str:
         return "jsnull"
 
-    def __reduce__(self) -> str:
-        return "jsnull"
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_null, ())
 
 
 jsnull: Final = JsNull()
+
+
+def _null() -> JsNull:
+    return jsnull
+
 
 #: ``default_converter(value, convert, cache_conversion)`` as ``to_py`` and ``to_js`` call it.
 DefaultConverter: TypeAlias = Callable[[Any, Callable[[Any], Any], Callable[[Any, Any], None]], Any]
@@ -86,6 +95,7 @@ class JsProxy:
     """
 
     __slots__ = ()
+    __module__ = MODULE
 
     #: The class of the value. The SDK asks every value for `x.constructor.name`, so this runs at C speed.
     constructor: Any = property(type)
@@ -165,10 +175,18 @@ class JsClass(type, JsProxy):
     ``new`` builds an instance in ``_construct(cls, *args)`` and what a call without ``new`` does in
     ``_call(cls, *args)``; both are optional and refuse by default, as JavaScript does. Code of this package
     that needs an instance calls a named constructor of the class or ``cls._make(...)``, which runs ``__init__``.
+
+    Python shows every class of this package as ``pyodide.ffi.JsProxy``; a worker's own subclass keeps its name.
     """
 
     _js_name: str
     _tag: str
+    #: Module and qualified name of a class of this package, which pickles find it by.
+    _place: tuple[str, str]
+    __name__: str = ShownName()  # type: ignore[assignment]
+
+    def __init_subclass__(mcs) -> None:  # noqa: N804
+        show_as_proxies(mcs)
 
     def __init__(
         cls,
@@ -185,6 +203,8 @@ class JsClass(type, JsProxy):
         if namespace.get("__module__", "").startswith(__package__):
             adapt(cls, namespace, namespace.get("_python_names", ()))
         by_keywords_too(cls)
+        if cls.__module__.startswith(_PYFLARE):
+            show_as_proxy(cls)
 
     def __new__(
         mcs,
@@ -250,14 +270,20 @@ class JsClass(type, JsProxy):
         return own
 
     def __repr__(cls) -> str:
+        if "_place" not in cls.__dict__:
+            return type.__repr__(cls)
         return f"function {cls._js_name}() {{ [native code] }}"
 
     def __str__(cls) -> str:
-        return repr(cls)
+        # The class of a value is the class of `js` itself. Programs compare the former's text, hardly the latter's.
+        return type.__repr__(cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         # `Error.stackTraceLimit = 50` and the like: statics are settable in JavaScript.
         type.__setattr__(cls, name, value)
+
+
+show_as_proxies(JsClass)
 
 
 class JsInstance(JsProxy, metaclass=JsClass, js_name="Object"):
@@ -422,6 +448,15 @@ MAX_SAFE_INTEGER: Final = 2**53 - 1
 
 class JsBigInt(int):
     """A bigint in Python's hands: an ``int`` that stays a bigint whatever its size."""
+
+    __module__ = MODULE
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_big_integer, (int(self),))
+
+
+def _big_integer(value: int) -> JsBigInt:
+    return JsBigInt(value)
 
 
 def js_class_name(value: Any) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from . import semantics
 from .error import TypeError_
 from .number import to_number, to_string
-from .value import JsObject, JsProxy, get_property, jsnull, own_items
+from .value import JsObject, JsProxy, get_property, js_class_name, jsnull, own_items
 
 __all__ = [
     "encode_text",
@@ -27,6 +27,11 @@ __all__ = [
 ]
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_NO_SEQUENCE: Final = "Incorrect type: the provided value is not of type 'Sequence'."
+_MAPPING_NOTE: Final = (
+    "JavaScript walks over a mapping of Python's by its keys. Pass its items(), or "
+    "to_js({...}, dict_converter=Object.fromEntries)."
+)
 
 
 def null() -> Any:
@@ -87,21 +92,28 @@ def function(holder: Any, name: str, what: str) -> Any:
 def pairs(value: Any, unequal: str) -> Iterator[tuple[Any, Any]]:
     """The entries of a ``sequence<sequence<T>>`` or ``record<K, V>`` argument.
 
+    A mapping of Python's is a walk over its keys, as it is for JavaScript, and no record.
+
     Args: ``unequal`` the text of the TypeError for an inner sequence that has not exactly two items.
+    Raises: TypeError for an item that is no sequence.
     """
+    if js_class_name(value) == "PyProxy":
+        value = value.unwrap()
     if isinstance(value, JsObject):
         yield from list(value.__dict__.items())
     elif getattr(type(value), "_iterates_entries", False):
         yield from list(value.entries())
-    elif (items := getattr(value, "items", None)) is not None and callable(items):
-        # Dictionaries, and Map, whose own iteration in Python gives keys only.
+    elif callable(items := getattr(value, "items", None)) and (
+        # Map, whose own iteration in Python gives keys only.
+        isinstance(value, JsProxy) or semantics.current().dicts_are_opaque
+    ):
         yield from list(items())
     elif isinstance(value, Iterable):
         for item in value:
             if type(item) is tuple and len(item) == 2:
                 yield item
                 continue
-            entry = [] if isinstance(item, str) else list(item)
+            entry = _sequence(item, value)
             if len(entry) != 2:
                 raise TypeError_(unequal)
             yield entry[0], entry[1]
@@ -109,6 +121,19 @@ def pairs(value: Any, unequal: str) -> Iterator[tuple[Any, Any]]:
         yield from own_items(value)
     else:
         raise TypeError_(unequal)
+
+
+def _sequence(item: Any, outer: Any) -> list[Any]:
+    """An inner sequence. Raises: TypeError for a string and for what cannot be walked over."""
+    if not isinstance(item, str):
+        try:
+            return list(item)
+        except TypeError:
+            pass
+    error = TypeError_(_NO_SEQUENCE)
+    if callable(getattr(outer, "items", None)):
+        error.add_note(_MAPPING_NOTE)
+    raise error
 
 
 def wrong_type(method: str, interface: str, position: int, wanted: str) -> TypeError_:

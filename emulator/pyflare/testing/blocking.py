@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+from pyflare.js.promise import JsPromise
 from pyflare.js.value import JsProxy
 
 __all__ = ["Blocking", "blocking", "plain"]
@@ -20,7 +21,7 @@ def blocking(run: Run, value: Any) -> Any:
     """The value itself if it is a plain Python value, else one whose methods wait."""
     if type(value) is list:
         return [blocking(run, each) for each in value]
-    if isinstance(value, JsProxy) or type(value).__module__.split(".")[0] in (
+    if isinstance(value, JsProxy | JsPromise) or type(value).__module__.split(".")[0] in (
         "pyflare",
         "pyflare_bindings",
         "workers",

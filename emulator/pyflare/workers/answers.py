@@ -32,7 +32,9 @@ def not_a_response(result: Any, handler: str, file: str, *, of_class: bool) -> E
     ``of_class``: what a class returns is converted by Python first, which has errors of its own.
     """
     error: Exception = TypeError_(_NOT_A_RESPONSE)
-    shown, advice = f"a value of type {type(result).__name__}", "return a Response"
+    kind = type(result)
+    shown = f"a value of type {getattr(kind, '_js_name', kind.__name__)}"
+    advice = "return a Response"
     if result is None:
         shown = "None"
     elif of_class and isinstance(result, tuple | bytearray):

@@ -27,6 +27,7 @@ from pyflare.js.headers import HeaderPairs, Headers
 from pyflare.js.request import Request
 from pyflare.js.response import Response
 from pyflare.js.transform import TransformStream
+from pyflare.js.typed_array_kinds import Uint8Array
 from pyflare.js.url import parse
 
 from .asgi_lifespan import Lifespan
@@ -274,7 +275,7 @@ class _Exchange:
                 body = message.get("body", b"")
                 more = message.get("more_body", False)
                 if self._writer is not None:
-                    await self._writer.write(self._copied(body))
+                    await self._writer.write(self._chunk(body))
                     if not more:
                         await self._writer.close()
                         self._writer_closed = True
@@ -313,16 +314,25 @@ class _Exchange:
         self.outcome.set_result(self._respond(pair.readable))
         self._rest = asyncio.get_running_loop().create_future()
         wait_until(self._rest)
-        await self._writer.write(self._copied(first))
+        await self._writer.write(self._chunk(first))
 
     def _respond(self, body: Any) -> Response:
         if self._response is not None or self.outcome.done():
             raise asyncio.InvalidStateError("invalid state")
         headers = self._sdk._to_js_headers(None) if self._headers is None else self._headers
-        self._response = response = Response.new(body, status=self._status, **self._response_init)
+        known = type(body) is bytes
+        self._response = response = Response.new(
+            None if known else body, status=self._status, **self._response_init
+        )
+        if known:
+            response.take_bytes(body)
         # Nobody else has them, so there is nothing to copy.
         response._headers = headers
         return response
+
+    def _chunk(self, body: Any) -> Any:
+        """Part of a body as streams carry it."""
+        return Uint8Array.from_bytes(body) if type(body) is bytes else self._copied(body)
 
     def _copied(self, body: Any) -> Any:
         if type(body) is bytes:

@@ -16,6 +16,7 @@ from pyflare.js.cloudflare_global import compatibility_flags
 from pyflare.js.error import Error
 from pyflare.js.fetch import Send, outbound
 from pyflare.js.globals import GlobalScope, global_scope, node_compat
+from pyflare.js.python_buffers import told_places
 from pyflare.js.response import Response
 from pyflare.js.rpc.errors import is_passing
 from pyflare.js.rpc.host import StubHost, stub_host
@@ -157,6 +158,7 @@ class Worker:
             from .rpc.loopback import Exports
 
             scope.data["exports"] = Exports._make(self)
+        scope.context.run(told_places.set, set())
         scope.context.run(semantics.set, definition.semantics)
         node = bool(getattr(definition.compat, "nodejs_compat_v2", False))
         scope.context.run(node_compat.set, node)

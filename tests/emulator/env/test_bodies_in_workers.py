@@ -36,7 +36,7 @@ class Default(WorkerEntrypoint):
             case "put":
                 body = to_js(gzip.compress(b"plain text", mtime=0))
                 headers = {"Content-Encoding": "gzip", "Cache-Control": "max-age=60"}
-                compressed = JsResponse.new(body, headers=headers, encodeBody="manual")
+                compressed = JsResponse.new(body, headers=headers.items(), encodeBody="manual")
                 await caches.default.put(URL, compressed)
                 return Response("put")
             case "cached":

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pyflare.js.buffer import Uint8Array
 from pyflare.js.readable import ReadableStream
 from pyflare.workers.runtime import Runtime
 from pyflare_bindings.clock import ManualClock
@@ -88,12 +89,16 @@ def response(body: Any = "body", control: str | None = "max-age=60", **options: 
     headers = dict(options.pop("headers", {}))
     if control is not None:
         headers["Cache-Control"] = control
-    return js.Response.new(body, headers=headers, **options)
+    if isinstance(body, bytes):
+        body = Uint8Array.from_bytes(body)
+    return js.Response.new(body, headers=headers.items(), **options)
 
 
 def request(url: str = URL, **options: Any) -> Any:
     import js
 
+    if "headers" in options:
+        options["headers"] = options["headers"].items()
     return js.Request.new(url, **options)
 
 

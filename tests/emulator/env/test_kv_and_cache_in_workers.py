@@ -23,7 +23,7 @@ SOURCE = """
         async def fetch(self, request):
             if request.url.endswith("/put"):
                 await self.env.KV.put("k", self.env.NAME, expirationTtl=60)
-                kept = JsResponse.new(self.env.NAME, headers={"Cache-Control": "max-age=60"})
+                kept = JsResponse.new(self.env.NAME, headers={"Cache-Control": "max-age=60"}.items())
                 await caches.default.put(URL, kept)
                 return Response("done")
             found = await caches.default.match(URL)

@@ -30,7 +30,7 @@ for found in pkgutil.walk_packages(pyflare.js.__path__, "pyflare.js."):
 def classes(base: type = JsProxy) -> Iterator[type]:
     subclasses: list[type] = type.__subclasses__(base)
     for each in subclasses:
-        if each.__module__.startswith("pyflare.js.") and isinstance(each, JsClass):
+        if isinstance(each, JsClass) and each._place[0].startswith("pyflare.js."):
             yield each
         if each is not JsClass:
             yield from classes(each)
@@ -40,14 +40,15 @@ def methods() -> list[Any]:
     """Every method that JavaScript knows, of every class of this room."""
     listed = {}
     for each in [*classes(), ObjectStatics]:
+        shown = each._place[1] if isinstance(each, JsClass) else each.__name__
         python_names = each.__dict__.get("_python_names", ())
         for name, member in each.__dict__.items():
             function = getattr(member, "__func__", member)
             if not inspect.isfunction(function) or "_" in name[:1] + name.strip("_"):
                 continue
-            if name in python_names or (each.__name__, name) == ("ReadableStream", "queued"):
+            if name in python_names or (shown, name) == ("ReadableStream", "queued"):
                 continue
-            listed[f"{each.__name__}.{name}"] = function
+            listed[f"{shown}.{name}"] = function
     return [pytest.param(function, id=name) for name, function in sorted(listed.items())]
 
 

@@ -127,7 +127,7 @@ def test_bad_json_is_refused_in_the_words_of_the_engine(text: str, message: str)
         (JsMap.new([["a", 1]]), "{}"),
         (LiteralMap.from_dict({"a": 1}), '{"a":1}'),
         (Uint8Array.of(1, 2), '{"0":1,"1":2}'),
-        ({"a": [1, (2,)]}, '{"a":[1,[2]]}'),
+        ({"a": [1, "x"], "b": {"c": (2,)}}, '{"a":[1,"x"],"b":{"c":[2]}}'),
         ('"\\/\b\u2028é\x7f', '"\\"\\\\/\\b\u2028é\x7f"'),
         ("\ud800x", '"\\ud800x"'),
         (JsException("Error", "x"), "{}"),

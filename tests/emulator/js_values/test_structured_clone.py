@@ -204,7 +204,9 @@ def test_headers_and_blobs_are_copied_by_the_global_function() -> None:
     from pyflare.js.headers import Headers
     from pyflare.js.structured_clone import structuredClone
 
-    held = JsObject.adopt({"headers": Headers.new({"a": "1"}), "blob": Blob.of(b"abc", "text/x")})
+    held = JsObject.adopt(
+        {"headers": Headers.new({"a": "1"}.items()), "blob": Blob.of(b"abc", "text/x")}
+    )
     made = structuredClone(held)
     held.headers.set("a", "2")
     assert made.headers.get("a") == "1"

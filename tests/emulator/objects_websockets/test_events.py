@@ -55,7 +55,7 @@ class TestMessages:
                     return Response(None, status=101, web_socket=client)
 
                 async def webSocketMessage(self, ws, message):
-                    ws.send(type(message).__name__)
+                    ws.send("str" if isinstance(message, str) else message.constructor.name)
                     ws.send(message)
         """
 

@@ -267,7 +267,7 @@ class TestAnswering:
     def test_a_socket_that_nobody_asked_for_is_the_objects_failure(self, house, headers):
         async def program(house):
             with pytest.raises(JsException, match="did not contain the header") as caught:
-                await house.stub()._binding.fetch("http://object/", headers=headers)
+                await house.stub()._binding.fetch("http://object/", headers=headers.items())
             return caught.value
 
         error = house(program)

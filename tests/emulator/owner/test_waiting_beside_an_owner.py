@@ -197,7 +197,7 @@ def test_after_a_refusal_a_writer_is_told(owner: Owner) -> None:
         with pytest.raises(Exception, match="10020"):
             await put
         with pytest.raises(Exception, match="disconnected before the body was sent"):
-            await writer.write(b"abc")
+            await writer.write("abc")
         return "told"
 
     assert beside(owner, program) == "told"

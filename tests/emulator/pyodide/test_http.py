@@ -13,7 +13,7 @@ import pytest
 
 from pyflare.js import fetch as js_fetch
 from pyflare.js.abort import AbortController
-from pyflare.js.buffer import ArrayBuffer
+from pyflare.js.buffer import ArrayBuffer, Uint8Array
 from pyflare.js.error import DOMException, JsException, TypeError_
 from pyflare.js.promise import rejected, resolved
 from pyflare.js.request import Request
@@ -35,7 +35,7 @@ def response(body: Any = "hello", **options: Any) -> FetchResponse:
 
 
 def test_attributes_carry_pythons_names() -> None:
-    made = response(status=201, headers={"X-A": "b"})
+    made = response(status=201, headers={"X-A": "b"}.items())
     assert (made.status, made.ok, made.status_text, made.type) == (201, True, "", "default")
     assert (made.headers["x-a"], made.redirected, made.body_used) == ("b", False, False)
 
@@ -127,7 +127,9 @@ def test_an_archive_is_unpacked(tmp_path: Path) -> None:
     packed = archive.read_bytes()
 
     async def main() -> None:
-        made = FetchResponse("http://asked/packed.zip?x", Response.new(packed))
+        made = FetchResponse(
+            "http://asked/packed.zip?x", Response.new(Uint8Array.from_bytes(packed))
+        )
         await made.unpack_archive(extract_dir=str(tmp_path / "out"))
 
     asyncio.run(main())

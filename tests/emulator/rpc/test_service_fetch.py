@@ -38,7 +38,7 @@ def test_method_url_headers_and_bytes_arrive_unchanged(between: Between) -> None
     "made",
     [
         "Request('http://x/y', method='POST', headers={'X-A': '1'}, body='abc')",
-        "js.Request.new('http://x/y', method='POST', headers={'X-A': '1'}, body='abc')",
+        "js.Request.new('http://x/y', method='POST', headers={'X-A': '1'}.items(), body='abc')",
     ],
 )
 def test_a_request_object_arrives(between: Between, made: str) -> None:
@@ -466,7 +466,7 @@ def test_a_websocket_that_nobody_asked_for_is_the_callees_failure(
     """
     caller = f"""
     try:
-        await B._binding.fetch("http://x/", headers={headers!r})
+        await B._binding.fetch("http://x/", headers={headers!r}.items())
     except JsException as error:
         return error.name, error.message
     """
@@ -593,7 +593,7 @@ async def fetch(self, request):
     body = to_js(data[:-9] if broken else data)
     if request.url.endswith("stream"):
         body = js.ReadableStream.from_(chunks())
-    return Response(js.Response.new(body, headers={"Content-Encoding": "gzip"}, encodeBody="manual"))
+    return Response(js.Response.new(body, headers={"Content-Encoding": "gzip"}.items(), encodeBody="manual"))
 """
 
 

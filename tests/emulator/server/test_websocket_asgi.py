@@ -190,7 +190,7 @@ def test_the_worker_sees_http_schemes(scheme: str, url: str) -> None:
 
 def test_the_worker_sees_the_configured_host_and_answers_with_the_clients() -> None:
     seen: list[Any] = []
-    handler, _ = accepting(headers={"X-Where": "https://real.test/x"})
+    handler, _ = accepting(headers={"X-Where": "https://real.test/x"}.items())
 
     def look(request: Any) -> Any:
         seen.append(request.url)

@@ -178,7 +178,7 @@ class TestHandshake:
 class TestRefusals:
     def test_another_answer_is_an_ordinary_http_answer(self, kind: str) -> None:
         def handler(_: Any) -> Response:
-            headers = {"X-Why": "because", "Content-Type": "text/x-own"}
+            headers = {"X-Why": "because", "Content-Type": "text/x-own"}.items()
             return Response.new("who are you?", status=401, headers=headers)
 
         async def test() -> Any:

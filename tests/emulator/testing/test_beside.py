@@ -28,7 +28,7 @@ def ask_and_wait(url=API):
     return run_sync(ask(url))
 
 async def keep(text):
-    page = JsResponse.new(text, headers={"Cache-Control": "max-age=60"})
+    page = JsResponse.new(text, headers={"Cache-Control": "max-age=60"}.items())
     await caches.default.put(PAGE, page)
 
 async def kept():

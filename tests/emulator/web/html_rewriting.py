@@ -21,7 +21,8 @@ async def rewrite(
             yield chunk
 
     response = Response.new(
-        ReadableStream.from_async_iterator(generate()), headers={"content-type": content_type}
+        ReadableStream.from_async_iterator(generate()),
+        headers={"content-type": content_type}.items(),
     )
     return (await rewriter.transform(response).bytes()).to_bytes()  # type: ignore[no-any-return]
 

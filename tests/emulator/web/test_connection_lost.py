@@ -74,7 +74,7 @@ async def serving(serve: Serve | None) -> Any:
 GET = 'await js.fetch(f"http://{address}/")'
 POST = 'await js.fetch(f"http://{address}/", method="POST", body="x")'
 TEXT = 'await (await js.fetch(f"http://{address}/")).text()'
-UPGRADE = 'await js.fetch(f"http://{address}/", headers={"Upgrade": "websocket"})'
+UPGRADE = 'await js.fetch(f"http://{address}/", headers={"Upgrade": "websocket"}.items())'
 
 
 @pytest.mark.parametrize(

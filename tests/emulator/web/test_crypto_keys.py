@@ -126,8 +126,8 @@ def test_the_console_shows_no_secret() -> None:
     async def check() -> None:
         key = await subtle.importKey("raw", b"secret", {"name": "HKDF"}, False, ["deriveKey"])
         assert " ".join(inspect(key).split()) == (
-            "CryptoKey { type: 'secret', extractable: false, algorithm: { name: 'HKDF' }, "
-            "usages: [ 'deriveKey' ] }"
+            "CryptoKey { usages: [ 'deriveKey' ], algorithm: { name: 'HKDF' }, extractable: false, "
+            "type: 'secret' }"
         )
 
     asyncio.run(check())

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pyflare.js.buffer import Uint8Array
 from pyflare.js.error import JsException
 from pyflare.js.html_rewriter import HTMLRewriter
 from pyflare.js.readable import ReadableStream
@@ -278,7 +279,7 @@ def test_content_may_be_a_stream_or_a_response() -> None:
 
 def test_a_stream_of_bytes_that_are_no_text_fails_the_document() -> None:
     with pytest.raises(JsException) as caught:
-        rewritten("<p>", ("p", lambda e: e.before(Response.new(b"\xff"))))
+        rewritten("<p>", ("p", lambda e: e.before(Response.new(Uint8Array.from_bytes(b"\xff")))))
     assert str(caught.value) == "TypeError: Parser error: Invalid UTF-8"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pyflare.js.buffer import Uint8Array
 from pyflare.js.error import Error, JsException
 from pyflare.js.html_rewriter import HTMLRewriter
 from pyflare.js.readable import ReadableStream
@@ -125,7 +126,7 @@ def test_text_is_sent_on_before_its_end_is_known() -> None:
 def test_a_large_document_in_one_chunk_leaves_in_pieces() -> None:
     async def main() -> None:
         document = b"<p>x</p>" * 50_000
-        made = shout().transform(Response.new(document))
+        made = shout().transform(Response.new(Uint8Array.from_bytes(document)))
         chunks = [chunk.to_bytes() async for chunk in made.body]
         assert max(map(len, chunks)) < 128 * 1024
         assert b"".join(chunks) == b"<p>x!</p>" * 50_000

@@ -34,7 +34,7 @@ def test_the_response_keeps_its_status_and_headers_but_not_its_length() -> None:
             "<p>x</p>",
             status=404,
             statusText="Nope",
-            headers={"content-type": "text/html", "content-length": "8", "x-a": "b"},
+            headers={"content-type": "text/html", "content-length": "8", "x-a": "b"}.items(),
         )
         made = shout().transform(given)
         assert made is not given
@@ -48,7 +48,9 @@ def test_the_response_keeps_its_status_and_headers_but_not_its_length() -> None:
 
 def test_any_content_type_is_rewritten() -> None:
     async def main() -> None:
-        made = shout().transform(Response.new("<p></p>", headers={"content-type": "image/png"}))
+        made = shout().transform(
+            Response.new("<p></p>", headers={"content-type": "image/png"}.items())
+        )
         assert await made.text() == "<p>!</p>"
 
     asyncio.run(main())
@@ -218,7 +220,7 @@ def test_a_name_that_the_encoding_has_not_is_refused(edit: str) -> None:
     ],
 )
 def test_a_charset_that_cannot_be_rewritten_is_refused_at_once(charset: str, reason: str) -> None:
-    given = Response.new("<p>", headers={"content-type": f"text/html; charset={charset}"})
+    given = Response.new("<p>", headers={"content-type": f"text/html; charset={charset}"}.items())
     with pytest.raises(JsException) as caught:
         shout().transform(given)
     assert str(caught.value) == f"TypeError: Parser error: {reason}"

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pyflare.js.buffer import Uint8Array
 from pyflare.js.error import JsException
 from pyflare.js.fetch import fetch, outbound
 from pyflare.js.http_transport import HttpTransport
@@ -87,7 +88,7 @@ def run(test: Callable[[Server], Awaitable[None]], **options: Any) -> Server:
 def fixed(data: bytes) -> ReadableStream:
     stream = FixedLengthStream.new(len(data))
     writer = stream.writable.getWriter()
-    writer.write(data)
+    writer.write(Uint8Array.from_bytes(data))
     writer.close()
     return stream.readable  # type: ignore[no-any-return]
 
@@ -113,7 +114,9 @@ def incoming(length: int | None) -> Request:
         pytest.param(lambda url: fetch(url, method="POST", body=fixed(b"hello")), id="fixed"),
         pytest.param(lambda url: fetch(url, method="POST", body=incoming(5).body), id="body"),
         pytest.param(lambda url: fetch(url, incoming(5)), id="request"),
-        pytest.param(lambda url: fetch(url, method="POST", body=b"hello"), id="bytes"),
+        pytest.param(
+            lambda url: fetch(url, method="POST", body=Uint8Array.from_bytes(b"hello")), id="bytes"
+        ),
         pytest.param(lambda url: fetch(url, method="POST", body="hello"), id="text"),
     ],
 )
@@ -449,7 +452,7 @@ def test_a_server_that_speaks_http_2_is_asked_by_it(
         outbound.set(transport.send)
         url = f"https://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
         for _ in range(2):
-            response = await fetch(url, headers={"x-a": "1"})
+            response = await fetch(url, headers={"x-a": "1"}.items())
             assert await response.text() == "over two"
         await transport.aclose()
         listening.close()

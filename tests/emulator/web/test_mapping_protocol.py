@@ -168,7 +168,7 @@ class TestSearchParameters:
         assert dict(JsMap.new(params).items()) == {"a": "3", "b": "2"}
         assert URLSearchParams.new(params).toString() == "a=1&b=2&a=3"
         assert [tuple(pair) for pair in Headers.new(params)] == [("a", "1, 3"), ("b", "2")]
-        assert inspect(params) == "URLSearchParams { 'a' => '1', 'b' => '2', 'a' => '3' }"
+        assert inspect(params) == "URLSearchParams(3) { 'a' => '1', 'b' => '2', 'a' => '3' }"
 
     def test_make_an_object(self, params: Any) -> None:
         made = ObjectStatics.fromEntries(params)

@@ -106,7 +106,9 @@ def test_websockets_of_a_worker(caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> str:
         async with serve_websockets(echo, "127.0.0.1", 0, logger=silent) as server:
             port = next(iter(server.sockets)).getsockname()[1]
-            response = await fetch(f"http://127.0.0.1:{port}/", headers={"Upgrade": "websocket"})
+            response = await fetch(
+                f"http://127.0.0.1:{port}/", headers={"Upgrade": "websocket"}.items()
+            )
             socket = response.webSocket
             heard = asyncio.get_running_loop().create_future()
             socket.addEventListener("message", lambda event: heard.set_result(event.data))

@@ -91,9 +91,7 @@ def test_cuts_do_not_matter(format: str, data: bytes, places: list[int]) -> None
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(
-    "chunk", [Uint8Array.from_bytes(b"abc"), ArrayBuffer.adopt(b"abc"), b"abc"]
-)
+@pytest.mark.parametrize("chunk", [Uint8Array.from_bytes(b"abc"), ArrayBuffer.adopt(b"abc")])
 def test_any_buffer_can_be_written(chunk: Any) -> None:
     async def main() -> None:
         packer = CompressionStream.new("gzip")
@@ -110,7 +108,7 @@ def test_everything_can_be_written_before_anything_is_read() -> None:
         packer = DecompressionStream.new("gzip")
         writer = packer.writable.getWriter()
         data = bytes(1_000_000)
-        await asyncio.wait_for(writer.write(gzip.compress(data, mtime=0)), 5)
+        await asyncio.wait_for(writer.write(Uint8Array.from_bytes(gzip.compress(data, mtime=0))), 5)
         await asyncio.wait_for(writer.close(), 5)
         assert (await Response.new(packer.readable).bytes()).to_bytes() == data
 
@@ -122,7 +120,7 @@ def test_output_that_nobody_reads_makes_the_writer_wait() -> None:
         unpacker = DecompressionStream.new("gzip")
         writer = unpacker.writable.getWriter()
         assert writer.desiredSize == 1
-        await writer.write(gzip.compress(bytes(200_000)))
+        await writer.write(Uint8Array.from_bytes(gzip.compress(bytes(200_000))))
         assert writer.desiredSize == 0
         assert not writer.ready.done()
         reader = unpacker.readable.getReader()
@@ -199,9 +197,9 @@ def test_broken_input_fails_the_write() -> None:
         unpacker = DecompressionStream.new("deflate")
         writer = unpacker.writable.getWriter()
         with pytest.raises(JsException, match="Decompression failed"):
-            await writer.write(b"nonsense")
+            await writer.write(Uint8Array.from_bytes(b"nonsense"))
         with pytest.raises(JsException, match="Decompression failed"):
-            await writer.write(b"more")
+            await writer.write(Uint8Array.from_bytes(b"more"))
         with pytest.raises(JsException, match="Decompression failed"):
             await unpacker.readable.getReader().read()
 
@@ -211,7 +209,7 @@ def test_broken_input_fails_the_write() -> None:
 def test_input_that_ends_too_early_fails_the_close() -> None:
     async def main() -> None:
         writer = DecompressionStream.new("deflate").writable.getWriter()
-        await writer.write(zlib.compress(b"abc")[:-2])
+        await writer.write(Uint8Array.from_bytes(zlib.compress(b"abc")[:-2]))
         with pytest.raises(JsException, match="incomplete data"):
             await writer.close()
 
@@ -261,7 +259,7 @@ def test_a_cancel_reaches_the_writer() -> None:
         writer = packer.writable.getWriter()
         await packer.readable.cancel(ValueError("enough"))
         with pytest.raises(ValueError, match="enough"):
-            await writer.write(b"x")
+            await writer.write(Uint8Array.from_bytes(b"x"))
 
     asyncio.run(main())
 
@@ -270,7 +268,7 @@ def test_the_readable_side_is_a_byte_stream() -> None:
     async def main() -> None:
         unpacker = DecompressionStream.new("gzip")
         writer = unpacker.writable.getWriter()
-        await writer.write(gzip.compress(b"abcdef", mtime=0))
+        await writer.write(Uint8Array.from_bytes(gzip.compress(b"abcdef", mtime=0)))
         await writer.close()
         reader = unpacker.readable.getReader(mode="byob")
         result = await reader.read(Uint8Array.new(4))

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pyflare.js.buffer import Uint8Array
 from pyflare.js.callbacks import console_sink
 from pyflare.js.error import Error, JsException
 from pyflare.js.event_source import EventSource
@@ -59,7 +60,9 @@ class Server:
 
 
 def events(text: str = "", **options: Any) -> Callable[[], Response]:
-    return lambda: Response.new(text, {"headers": {"content-type": "text/event-stream"}, **options})
+    return lambda: Response.new(
+        text, {"headers": {"content-type": "text/event-stream"}.items(), **options}
+    )
 
 
 class Record:
@@ -179,11 +182,11 @@ def test_it_is_closed_with_its_event(after: int) -> None:
     [
         (events(status=503), "AbortError: The response status code was 503."),
         (
-            lambda: Response.new("x", headers={"content-type": "text/html"}),
+            lambda: Response.new("x", headers={"content-type": "text/html"}.items()),
             "AbortError: The content type 'text/html' is invalid.",
         ),
         (
-            lambda: Response.new(b"x"),
+            lambda: Response.new(Uint8Array.from_bytes(b"x")),
             "AbortError: No content type header was present in the response.",
         ),
         (ValueError("no route"), "no route"),
@@ -204,7 +207,7 @@ def test_a_response_that_is_no_event_stream_closes_it(answer: Any, reason: str) 
 
 def test_a_response_without_a_body_is_tried_a_second_time() -> None:
     def empty() -> Response:
-        return Response.new(None, headers={"content-type": "text/event-stream"})
+        return Response.new(None, headers={"content-type": "text/event-stream"}.items())
 
     server = Server(empty, empty)
 
@@ -228,7 +231,7 @@ def test_a_lost_connection_is_opened_again_and_another_failure_is_not() -> None:
             raise error
 
         body = ReadableStream.from_async_iterator(generate())
-        return lambda: Response.new(body, headers={"content-type": "text/event-stream"})
+        return lambda: Response.new(body, headers={"content-type": "text/event-stream"}.items())
 
     server = Server(failing(Error("Network connection lost.")), failing(OSError("broken")))
 

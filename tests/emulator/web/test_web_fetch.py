@@ -48,9 +48,9 @@ def test_requests_go_where_the_hook_says() -> None:
         )
 
     async def test() -> None:
-        response = await fetch("http://h/a", method="POST", body="b", headers={"X-A": "1"})
+        response = await fetch("http://h/a", method="POST", body="b", headers={"X-A": "1"}.items())
         assert await response.text() == "POST http://h/a 1 b"
-        response = await fetch(Request.new("http://h/b"), {"headers": {"x-a": "2"}})
+        response = await fetch(Request.new("http://h/b"), {"headers": {"x-a": "2"}.items()})
         assert await response.text() == "GET http://h/b 2 "
 
     run(test, handler)
@@ -113,7 +113,7 @@ def test_a_request_that_loses_its_body_on_the_way_keeps_what_describes_it() -> N
         return Response.from_wire(status, "", [(b"location", b"/b")], None, url=request.url)
 
     async def test() -> None:
-        headers = {"content-type": "a/b", "content-language": "de"}
+        headers = {"content-type": "a/b", "content-language": "de"}.items()
         await fetch("http://h/a", method="POST", body="b", headers=headers)
 
     run(test, handler)
@@ -127,7 +127,7 @@ def test_a_request_that_loses_its_body_on_the_way_keeps_what_describes_it() -> N
         ({"cache": "no-store"}, ("no-cache", "no-cache")),
         ({"cache": "no-cache"}, ("no-cache", "no-cache")),
         (
-            {"cache": "no-store", "headers": {"Cache-Control": "max-age=1", "Pragma": "x"}},
+            {"cache": "no-store", "headers": {"Cache-Control": "max-age=1", "Pragma": "x"}.items()},
             ("max-age=1", "x"),
         ),
         ({"cache": "no-store", "cf": {"cacheTtl": -1}}, ("no-cache", "no-cache")),
@@ -212,7 +212,7 @@ def test_credentials_do_not_follow_to_another_origin() -> None:
         return Response.new("x")
 
     async def test() -> None:
-        await fetch("http://h/a", headers={"Authorization": "secret"})
+        await fetch("http://h/a", headers={"Authorization": "secret"}.items())
         assert seen == [True, False]
 
     run(test, handler)
@@ -296,7 +296,7 @@ def test_the_network_is_used_without_a_hook() -> None:
         async with Server(
             lambda head: answer(b"hello", "X-A: 1", "Set-Cookie: a", "Set-Cookie: b")
         ) as server:
-            response = await fetch(f"{server.url}/p?q#f", headers={"x-b": "2"})
+            response = await fetch(f"{server.url}/p?q#f", headers={"x-b": "2"}.items())
             assert (response.status, response.url) == (200, f"{server.url}/p?q")
             assert response.headers.get("x-a") == "1"
             assert list(response.headers.getSetCookie()) == ["a", "b"]

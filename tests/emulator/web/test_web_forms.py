@@ -50,7 +50,7 @@ def refusal(function: Any, *args: Any) -> str:
 def test_a_blob_joins_its_parts() -> None:
     async def main() -> None:
         inner = Blob.new(["in"], type="x/y")
-        blob = Blob.new(["a", Uint8Array.from_bytes(b"b"), inner, b"c", 5], {"type": "Text/Plain"})
+        blob = Blob.new(["a", Uint8Array.from_bytes(b"b"), inner, "c", 5], {"type": "Text/Plain"})
         assert (blob.size, blob.type, await blob.text()) == (6, "text/plain", "abinc5")
         assert (await blob.arrayBuffer()).to_bytes() == b"abinc5"
         assert (await blob.bytes()).to_bytes() == b"abinc5"
@@ -142,6 +142,10 @@ def test_the_multipart_form_on_the_wire() -> None:
     )
 
 
+def test_a_carriage_return_in_a_name_goes_out_as_it_is() -> None:
+    assert b'; name="a%22\r%0Ab"\r\n' in encode_multipart([Part('a"\r\nb', b"")], "BOUND")
+
+
 def test_a_name_that_ends_with_a_backslash_is_refused() -> None:
     assert refusal(encode_multipart, [Part("a\\", b"")], "b") == (
         "TypeError: Name or filename can't end with backslash"
@@ -188,6 +192,11 @@ def test_bare_line_feeds_are_accepted() -> None:
     assert [(part.name, part.data) for part in parse_multipart(body, "b")] == [("a", b"1")]
 
 
+def test_a_file_name_without_quotes_is_not_read() -> None:
+    body = b'--b\r\nContent-Disposition: form-data; name="a"; filename=f.txt\r\n\r\nx\r\n--b--'
+    assert content(FormData.parse(body, "multipart/form-data; boundary=b")) == [("a", "x")]
+
+
 def test_a_file_input_without_a_file_is_an_empty_value() -> None:
     body = b'--b\r\nContent-Disposition: form-data; name="a"; filename=""\r\n\r\n\r\n--b--'
     assert content(FormData.parse(body, "multipart/form-data; boundary=b")) == [("a", "")]
@@ -228,6 +237,24 @@ def test_broken_multipart_bodies_are_refused(body: bytes, text: str) -> None:
     assert refusal(lambda: list(parse_multipart(body, "b"))) == f"TypeError: {text}"
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "name=a",
+        "name=a; filename=f.txt",
+        "name='a'",
+        'Name="a"',
+        'filename=f.txt; name="a"',
+        'name=""',
+    ],
+)
+def test_a_name_is_in_quotes_and_in_small_letters(parameters: str) -> None:
+    body = f"--b\r\nContent-Disposition: form-data; {parameters}\r\n\r\nx\r\n--b--".encode()
+    assert refusal(lambda: list(parse_multipart(body, "b"))) == (
+        "TypeError: Content-Disposition header in FormData part is missing a name."
+    )
+
+
 NAMES = st.text(
     st.characters(exclude_characters='\\"\n\r%\0', exclude_categories=["Cs"]),
     min_size=1,
@@ -248,7 +275,7 @@ def test_a_form_survives_a_request() -> None:
     async def main() -> None:
         form = FormData.new()
         form.append("a", "1")
-        form.append("f", File.new([b"\x00\xff"], "n.bin", type="a/b"))
+        form.append("f", File.new([Uint8Array.from_bytes(b"\x00\xff")], "n.bin", type="a/b"))
         request = Request.new("http://h/", method="POST", body=form)
         assert content(await request.formData()) == [
             ("a", "1"),
@@ -261,7 +288,7 @@ def test_a_form_survives_a_request() -> None:
 def test_urlencoded_forms() -> None:
     async def main() -> None:
         response = Response.new(
-            "a=1&b=%C3%A9+x", headers={"content-type": "application/x-www-form-urlencoded"}
+            "a=1&b=%C3%A9+x", headers={"content-type": "application/x-www-form-urlencoded"}.items()
         )
         assert content(await response.formData()) == [("a", "1"), ("b", "é x")]
 
@@ -287,7 +314,7 @@ def test_bodies_that_are_no_forms_are_refused(content_type: str | None, text: st
     async def main() -> None:
         headers = {} if content_type is None else {"content-type": content_type}
         with pytest.raises(JsException) as caught:
-            await Response.new(b"a=1", headers=headers).formData()
+            await Response.new(Uint8Array.from_bytes(b"a=1"), headers=headers.items()).formData()
         assert str(caught.value).startswith(f"TypeError: {text}")
 
     asyncio.run(main())

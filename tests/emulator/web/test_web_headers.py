@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pyflare.js.array import JsArray
+from pyflare.js.collections import JsMap
 from pyflare.js.error import JsException
 from pyflare.js.headers import Headers
 from pyflare.js.value import JsObject, jsnull
@@ -22,14 +23,14 @@ def pairs(headers: Headers) -> list[tuple[str, str]]:
     "init",
     [
         [("X-B", "2"), ("x-a", "1")],
-        {"X-B": "2", "x-a": "1"},
+        JsMap.new([["X-B", "2"], ["x-a", "1"]]),
         {"X-B": "2", "x-a": "1"}.items(),
         [["X-B", "2"], ["x-a", "1"]],
         JsArray.adopt([JsArray.adopt(["X-B", "2"]), JsArray.adopt(["x-a", "1"])]),
         JsObject.adopt({"X-B": "2", "x-a": "1"}),
-        Headers.new({"X-B": "2", "x-a": "1"}),
+        Headers.new({"X-B": "2", "x-a": "1"}.items()),
     ],
-    ids=["tuples", "dict", "items", "lists", "arrays", "object", "headers"],
+    ids=["tuples", "map", "items", "lists", "arrays", "object", "headers"],
 )
 def test_every_form_of_init_gives_lower_case_names_in_sorted_order(init: Any) -> None:
     assert pairs(Headers.new(init)) == [("x-a", "1"), ("x-b", "2")]
@@ -40,7 +41,7 @@ def test_keywords_are_an_init_object() -> None:
 
 
 def test_copying_leaves_the_original_alone() -> None:
-    first = Headers.new({"a": "1"})
+    first = Headers.new({"a": "1"}.items())
     Headers.new(first).set("a", "2")
     assert first.get("a") == "1"
 
@@ -118,7 +119,7 @@ def test_values_lose_surrounding_whitespace_and_become_text(given: Any, kept: st
 @pytest.mark.parametrize("value", ["a\nb", "a\rb", "a\0b"])
 def test_a_value_with_a_line_break_or_nul_is_refused(value: str) -> None:
     with pytest.raises(JsException) as caught:
-        Headers.new({"x": value})
+        Headers.new({"x": value}.items())
     assert str(caught.value) == "TypeError: Invalid header value."
 
 
@@ -132,7 +133,7 @@ def test_a_name_that_is_no_token_is_refused_by_every_operation(name: str, operat
     assert str(caught.value) == "TypeError: Invalid header name."
 
 
-@pytest.mark.parametrize("init", [[("a",)], [("a", "b", "c")], ["ab"], 5])
+@pytest.mark.parametrize("init", [[("a",)], [("a", "b", "c")]])
 def test_an_init_that_is_no_list_of_pairs_is_refused(init: Any) -> None:
     with pytest.raises(JsException) as caught:
         Headers.new(init)
@@ -140,7 +141,7 @@ def test_an_init_that_is_no_list_of_pairs_is_refused(init: Any) -> None:
 
 
 def test_text_beyond_ascii_travels_as_utf8_both_ways() -> None:
-    headers = Headers.new({"x": "naïve ☃"})
+    headers = Headers.new({"x": "naïve ☃"}.items())
     raw = headers.wire_pairs()
     assert raw == [(b"x", "naïve ☃".encode())]
     assert Headers.from_raw(raw).get("x") == "naïve ☃"
@@ -174,7 +175,7 @@ def test_repeated_lines_of_a_request_are_joined_and_cookie_lines_by_semicolon() 
 
 
 def test_iterators_have_next_and_can_be_looped_over() -> None:
-    headers = Headers.new({"b": "2", "a": "1"})
+    headers = Headers.new({"b": "2", "a": "1"}.items())
     assert list(headers.keys()) == ["a", "b"]
     assert list(headers.values()) == ["1", "2"]
     entries = headers.entries()
@@ -185,7 +186,7 @@ def test_iterators_have_next_and_can_be_looped_over() -> None:
 
 
 def test_for_each_gives_value_name_and_headers() -> None:
-    headers = Headers.new({"a": "1"})
+    headers = Headers.new({"a": "1"}.items())
     seen: list[Any] = []
     headers.forEach(lambda *args: seen.append(args))
     assert seen == [("1", "a", headers)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pyflare.js.buffer import Uint8Array
 from pyflare.js.encoding import TextDecoder, atob
 from pyflare.js.error import JsException
 from pyflare.js.headers import Headers
@@ -180,4 +181,4 @@ def test_decoding(label: str) -> None:
     ]
     expected = node(f"new TextDecoder({label!r}).decode(new Uint8Array(x))", inputs)
     for data, text in zip(inputs, expected, strict=True):
-        assert TextDecoder.new(label).decode(bytes(data)) == text, data
+        assert TextDecoder.new(label).decode(Uint8Array.from_bytes(bytes(data))) == text, data

@@ -231,7 +231,11 @@ def test_members_with_impossible_values_are_refused(options: dict[str, str], tex
 
 @pytest.mark.parametrize("form", ["keywords", "dict", "object", "attributes"])
 def test_every_form_of_init(form: str) -> None:
-    members: dict[str, Any] = {"method": "PUT", "headers": {"X-A": "1"}, "body": b"\x00\x01"}
+    members: dict[str, Any] = {
+        "method": "PUT",
+        "headers": {"X-A": "1"}.items(),
+        "body": Uint8Array.from_bytes(b"\x00\x01"),
+    }
 
     class Members:
         method = "PUT"
@@ -256,8 +260,8 @@ def test_every_form_of_init(form: str) -> None:
 
 def test_a_request_from_a_request_takes_its_body() -> None:
     async def main() -> None:
-        first = Request.new("http://a/", method="POST", body="x", headers={"a": "1"})
-        second = Request.new(first, headers={"b": "2"})
+        first = Request.new("http://a/", method="POST", body="x", headers={"a": "1"}.items())
+        second = Request.new(first, headers={"b": "2"}.items())
         assert (second.method, second.url) == ("POST", "http://a/")
         assert second.headers.has("a") is False
         assert first.bodyUsed is True
@@ -379,7 +383,7 @@ def test_content_types_follow_the_body_unless_given() -> None:
     assert kind("x") == "text/plain;charset=UTF-8"
     assert kind(Uint8Array.from_bytes(b"x")) is jsnull
     assert kind(ReadableStream.new()) is jsnull
-    assert kind("x", headers={"Content-Type": "text/html"}) == "text/html"
+    assert kind("x", headers={"Content-Type": "text/html"}.items()) == "text/html"
 
 
 def test_the_signal_given_is_the_signal_had() -> None:

@@ -84,10 +84,9 @@ def test_everything_that_can_be_given() -> None:
         (Blob.new(["x"], JsObject.adopt({"type": "Text/X"})), "text/x"),
         (Blob.new(["x"]), None),
         (Uint8Array.from_bytes(b"x"), None),
-        (b"x", None),
         (None, None),
     ],
-    ids=["str", "params", "typed blob", "blob", "buffer", "bytes", "none"],
+    ids=["str", "params", "typed blob", "blob", "buffer", "none"],
 )
 def test_content_type_defaults(body: Any, content_type: str | None) -> None:
     assert Response.new(body).headers.lookup("content-type") == content_type
@@ -155,7 +154,7 @@ def test_whoever_receives_a_response_gets_a_reason_phrase(status: int, phrase: s
 
 @pytest.mark.parametrize("form", ["keywords", "dict", "object"])
 def test_every_form_of_init(form: str) -> None:
-    members = {"status": 202, "headers": {"a": "1"}}
+    members = {"status": 202, "headers": {"a": "1"}.items()}
     match form:
         case "keywords":
             response = Response.new("x", **members)
@@ -176,7 +175,7 @@ def test_a_response_as_init_gives_status_and_a_copy_of_the_headers() -> None:
 
 def test_a_body_can_be_passed_on_with_the_response_as_init() -> None:
     async def main() -> None:
-        first = Response.new("content", headers={"a": "1"})
+        first = Response.new("content", headers={"a": "1"}.items())
         second = Response.new(first.body, first)
         second.headers.set("b", "2")
         assert await second.text() == "content"
@@ -197,13 +196,13 @@ def test_keywords_alone_are_the_body_as_in_production() -> None:
 def test_json() -> None:
     async def main() -> None:
         response = Response.json(
-            JsObject.adopt({"a": [1]} | {"b": None}), status=201, headers={"X": "y"}
+            JsObject.adopt({"a": [1]} | {"b": None}), status=201, headers={"X": "y"}.items()
         )
         assert response.status == 201
         assert response.headers.get("content-type") == "application/json"
         assert response.headers.get("x") == "y"
         assert await response.text() == '{"a":[1]}'
-        kept = Response.json(1, headers={"content-type": "application/problem+json"})
+        kept = Response.json(1, headers={"content-type": "application/problem+json"}.items())
         assert kept.headers.get("content-type") == "application/problem+json"
 
     asyncio.run(main())
@@ -252,7 +251,7 @@ def test_error() -> None:
 
 def test_clone_of_known_content() -> None:
     async def main() -> None:
-        response = Response.new("x", status=203, headers={"a": "1"})
+        response = Response.new("x", status=203, headers={"a": "1"}.items())
         copy = response.clone()
         copy.headers.set("a", "2")
         assert (await response.text(), await copy.text()) == ("x", "x")
@@ -436,7 +435,7 @@ def test_a_producer_behind_a_transform_sees_that_the_client_went_away() -> None:
 
 def test_a_mutable_buffer_is_copied() -> None:
     async def main() -> None:
-        data = bytearray(b"ab")
+        data = Uint8Array.from_bytes(b"ab")
         response = Response.new(data)
         data[0] = 0x7A
         assert await response.text() == "ab"
@@ -446,7 +445,7 @@ def test_a_mutable_buffer_is_copied() -> None:
 
 def test_text_drops_the_byte_order_mark_and_replaces_bad_bytes() -> None:
     async def main() -> None:
-        assert await Response.new(b"\xef\xbb\xbfa\xffb").text() == "a\ufffdb"
+        assert await Response.new(Uint8Array.from_bytes(b"\xef\xbb\xbfa\xffb")).text() == "a\ufffdb"
         assert await Response.new("\ufeffa\ud83d\ude00").text() == "a😀"
 
     asyncio.run(main())
@@ -454,7 +453,7 @@ def test_text_drops_the_byte_order_mark_and_replaces_bad_bytes() -> None:
 
 def test_blob_has_the_content_type() -> None:
     async def main() -> None:
-        blob = await Response.new("x", headers={"content-type": "text/html"}).blob()
+        blob = await Response.new("x", headers={"content-type": "text/html"}.items()).blob()
         assert (blob.type, blob.size, await blob.text()) == ("text/html", 1, "x")
 
     asyncio.run(main())
@@ -469,7 +468,7 @@ def test_anything_else_is_sent_as_its_text() -> None:
 
 
 def test_headers_given_are_copied() -> None:
-    headers = Headers.new({"a": "1"})
+    headers = Headers.new({"a": "1"}.items())
     response = Response.new("x", headers=headers)
     headers.set("a", "2")
     assert response.headers.get("a") == "1"

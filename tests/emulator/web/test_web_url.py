@@ -154,7 +154,7 @@ def test_the_fast_path_agrees_with_the_full_parser(scheme: str, pieces: list[str
         "?a=1&b=2",
         "a=1&b=2",
         [("a", "1"), ("b", "2")],
-        {"a": 1, "b": 2},
+        {"a": 1, "b": 2}.items(),
         JsObject.adopt({"a": "1", "b": "2"}),
         JsArray.adopt([JsArray.adopt(["a", "1"]), JsArray.adopt(["b", "2"])]),
         URLSearchParams.new("a=1&b=2"),

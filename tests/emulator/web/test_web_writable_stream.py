@@ -395,7 +395,7 @@ def test_an_identity_stream_carries_bytes() -> None:
     async def main() -> None:
         stream = IdentityTransformStream.new()
         writer, reader = stream.writable.getWriter(), stream.readable.getReader()
-        data = bytearray(b"ab")
+        data = u8(b"ab")
         writer.write(data)
         data[0] = 0x7A
         assert (await reader.read()).value.to_bytes() == b"ab"

@@ -292,7 +292,7 @@ class TestFetch:
     def test_an_upgrade_gives_a_socket_to_accept(self) -> None:
         async def test() -> None:
             async with serving(echo) as host:
-                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"})
+                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"}.items())
                 assert (response.status, response.headers.get("upgrade")) == (101, "websocket")
                 ws = response.webSocket
                 heard = Heard(ws)
@@ -316,7 +316,7 @@ class TestFetch:
                     sent += 1
 
             async with serving(handler) as host:
-                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"})
+                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"}.items())
                 for _ in range(2000):
                     await asyncio.sleep(0)
                 assert sent < pieces
@@ -345,7 +345,7 @@ class TestFetch:
                         "Authorization": "Bearer x",
                         "Sec-WebSocket-Protocol": "one, two",
                         "Sec-WebSocket-Key": "not the worker's business",
-                    },
+                    }.items(),
                 )
                 response.webSocket.accept()
                 response.webSocket.close()
@@ -361,7 +361,7 @@ class TestFetch:
 
         async def test() -> None:
             async with serving(echo, process_request=refuse) as host:
-                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"})
+                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"}.items())
                 assert (response.status, response.webSocket) == (403, jsnull)
                 assert await response.text() == "not you\n"
 
@@ -370,7 +370,7 @@ class TestFetch:
     def test_a_body_that_ends_with_the_connection_is_whole(self) -> None:
         async def test() -> None:
             async with answering(b"HTTP/1.1 426 Upgrade Required\r\n\r\nno length") as host:
-                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"})
+                response = await fetch(f"http://{host}/", headers={"Upgrade": "websocket"}.items())
                 assert (response.status, await response.text()) == (426, "no length")
 
         run(test())
@@ -381,14 +381,14 @@ class TestFetch:
                 unused.bind(("127.0.0.1", 0))
                 address = f"http://127.0.0.1:{unused.getsockname()[1]}/"
                 with pytest.raises(JsException, match="Error: Network connection lost"):
-                    await fetch(address, headers={"Upgrade": "websocket"})
+                    await fetch(address, headers={"Upgrade": "websocket"}.items())
 
         run(test())
 
     def test_the_scheme_is_http_even_so(self) -> None:
         async def test() -> None:
             with pytest.raises(JsException, match="TypeError: Fetch API cannot load: ws://a/"):
-                await fetch("ws://a/", headers={"Upgrade": "websocket"})
+                await fetch("ws://a/", headers={"Upgrade": "websocket"}.items())
 
         run(test())
 
@@ -398,7 +398,7 @@ class TestFetch:
                 controller = AbortController.new()
                 response = await fetch(
                     f"http://{host}/",
-                    headers={"Upgrade": "websocket"},
+                    headers={"Upgrade": "websocket"}.items(),
                     signal=controller.signal,
                 )
                 ws = response.webSocket
@@ -415,7 +415,7 @@ class TestFetch:
                 controller = AbortController.new()
                 promise = fetch(
                     f"http://{host}/",
-                    headers={"Upgrade": "websocket"},
+                    headers={"Upgrade": "websocket"}.items(),
                     signal=controller.signal,
                 )
                 await asyncio.sleep(0)

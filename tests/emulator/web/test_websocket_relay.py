@@ -24,7 +24,7 @@ class Ends:
     def __init__(self) -> None:
         client, self.callee = WebSocketPair.new()
         self.callee.accept()
-        given = Response.new(None, status=101, webSocket=client, headers={"X-Own": "1"})
+        given = Response.new(None, status=101, webSocket=client, headers={"X-Own": "1"}.items())
         self.received, lasting = relay(given)
         self.event = asyncio.ensure_future(lasting)
         self.caller = self.received.webSocket

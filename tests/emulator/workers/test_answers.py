@@ -53,7 +53,7 @@ def ask(run: Runner, path: Path, target: str = "/") -> Answer:
         ),
         (
             "js.Promise.resolve(1)",
-            "TypeError: Awaitable <class ",
+            "TypeError: Awaitable <class 'pyodide.webloop.PyodideFuture'> cannot be sent over RPC.",
             "return what it gives: `return await ...`.",
         ),
         (
@@ -67,6 +67,7 @@ def ask(run: Runner, path: Path, target: str = "/") -> Answer:
             "returned a value of type bytearray; return a Response.",
         ),
         ('"text"', PROMISE, "returned a value of type str; return a Response."),
+        ("js.Headers.new()", PROMISE, "returned a value of type Headers; return a Response."),
         ("None", PROMISE, "returned None; return a Response."),
     ],
 )

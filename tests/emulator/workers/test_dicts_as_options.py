@@ -64,7 +64,7 @@ CASES = [
     ('Response.new("x", OPTIONS{"status": 404}).status', 404, 200),
     ('Request.new("http://a/", OPTIONS{"method": "PUT"}).method', "PUT", "GET"),
     ('await stored(env, OPTIONS{"metadata": "m"})', "m", "None"),
-    ('await read(env, OPTIONS{"type": "json"})', "JsArray", "str"),
+    ('await read(env, OPTIONS{"type": "json"})', "JsProxy", "str"),
     ('await uploaded(env, OPTIONS{"customMetadata": {"a": "b"}})', {"a": "b"}, {}),
     ('await rows(env, OPTIONS{"columnNames": True})', [["one"], [1]], [[1]]),
     (

@@ -131,7 +131,8 @@ def test_an_exception_is_told(run: Runner, tmp_path: Path) -> None:
 
 def test_what_has_no_value_is_there_as_undefined(run: Runner, tmp_path: Path) -> None:
     tail = """
-        from js import JSON, Object, console
+        import json
+        from js import Object, console
         from workers import WorkerEntrypoint
 
         def described(value):
@@ -145,7 +146,7 @@ def test_what_has_no_value_is_there_as_undefined(run: Runner, tmp_path: Path) ->
                     item.tailAttributes, item.logs[0].errorInfo]
                 assert unset == [None] * 9
                 kinds = [item, item.event, item.event.request, item.logs[0], item.exceptions[0]]
-                console.log("TAIL " + JSON.stringify([described(each) for each in kinds]))
+                console.log("TAIL " + json.dumps([described(each) for each in kinds]))
     """
 
     async def program(flare: Pyflare) -> Any:

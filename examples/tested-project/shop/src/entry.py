@@ -110,7 +110,7 @@ class Default(WorkerEntrypoint):
         if answer.status != 200:
             return Response("no rate now", status=502)
         rate = json.loads(await answer.text())["rate"]
-        kept = JsResponse.new(str(rate), headers={"Cache-Control": "max-age=60"})
+        kept = JsResponse.new(str(rate), headers={"Cache-Control": "max-age=60"}.items())
         await caches.default.put(key, kept)
         return Response(str(rate), headers={"X-Cache": "miss"})
 

@@ -31,7 +31,7 @@ def test_create_if_absent_and_replace_if_present(bucket: Bucket, as_headers: boo
         if not as_headers:
             return {name: "*"}
         header = {"etagMatches": "If-Match", "etagDoesNotMatch": "If-None-Match"}[name]
-        return js.Headers.new({header: "*"})
+        return js.Headers.new({header: "*"}.items())
 
     async def program(b: Any) -> Any:
         outcomes = [
@@ -75,7 +75,10 @@ def test_dates_in_headers_are_compared_by_the_second_and_unreadable_ones_are_the
             {"If-Modified-Since": "gibberish"},
             {"If-Unmodified-Since": "gibberish"},
         ]
-        return [hasattr(await b.get("k", onlyIf=js.Headers.new(each)), "body") for each in headers]
+        return [
+            hasattr(await b.get("k", onlyIf=js.Headers.new(each.items())), "body")
+            for each in headers
+        ]
 
     assert bucket(program) == [True, False, False, True, False]
 
@@ -98,7 +101,7 @@ def test_range_headers(bucket: Bucket, header: str, expected: str) -> None:
         import js
 
         await b.put("k", "0123456789")
-        found = await b.get("k", {"range": js.Headers.new({"Range": header})})
+        found = await b.get("k", {"range": js.Headers.new({"Range": header}.items())})
         assert found.size == 10
         assert found.range["length"] == len(expected)
         return await found.text()
@@ -111,7 +114,7 @@ def test_a_range_behind_the_end_is_refused(bucket: Bucket) -> None:
         import js
 
         await b.put("k", "0123456789")
-        await b.get("k", {"range": js.Headers.new({"Range": "bytes=10-"})})
+        await b.get("k", {"range": js.Headers.new({"Range": "bytes=10-"}.items())})
 
     assert bucket.failure(program) == (
         "Error",

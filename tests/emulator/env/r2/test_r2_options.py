@@ -72,7 +72,7 @@ def test_wrong_headers_of_a_condition(bucket: Bucket) -> None:
     async def program(b: Any) -> Any:
         import js
 
-        await b.get("k", onlyIf=js.Headers.new({"If-Match": "abc"}))
+        await b.get("k", onlyIf=js.Headers.new({"If-Match": "abc"}.items()))
 
     assert bucket.failure(program) == ("Error", "Invalid ETag in if-match header")
 

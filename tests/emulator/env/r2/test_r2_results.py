@@ -145,7 +145,7 @@ def test_write_http_metadata_sets_what_is_stored_and_leaves_the_rest(bucket: Buc
             "cacheExpiry": datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC),
         }
         await b.put("k", "x", {"httpMetadata": metadata})
-        headers = js.Headers.new({"content-type": "old", "content-language": "de"})
+        headers = js.Headers.new({"content-type": "old", "content-language": "de"}.items())
         (await b.get("k")).writeHttpMetadata(headers)
         return dict(iter(headers))
 
@@ -167,7 +167,7 @@ def test_http_metadata_can_be_given_as_headers(bucket: Bucket) -> None:
                 "Content-Encoding": "br",
                 "Expires": "Sun, 01 Mar 2026 00:00:00 GMT",
                 "X-Other": "ignored",
-            }
+            }.items()
         )
         await b.put("k", "x", {"httpMetadata": headers})
         return (await b.head("k")).httpMetadata
@@ -181,7 +181,7 @@ def test_a_date_of_expiry_that_cannot_be_read_is_the_epoch(bucket: Bucket) -> No
     async def program(b: Any) -> Any:
         import js
 
-        await b.put("k", "x", httpMetadata=js.Headers.new({"Expires": "gibberish"}))
+        await b.put("k", "x", httpMetadata=js.Headers.new({"Expires": "gibberish"}.items()))
         headers = js.Headers.new()
         (await b.head("k")).writeHttpMetadata(headers)
         return headers.get("expires")

@@ -76,7 +76,7 @@ def test_a_rejection_keeps_its_reason(bench: Bench) -> None:
 
 def test_a_forward_is_kept_with_the_headers_added(bench: Bench) -> None:
     body = """
-result = await message.forward("f@z.test", Headers.new({"X-Tag": "1"}))
+result = await message.forward("f@z.test", Headers.new({"X-Tag": "1"}.items()))
 show(result.messageId)
 """
     outcome, [(kept, raw)], notices = delivered(bench, body)
@@ -104,7 +104,7 @@ def test_a_forward_needs_a_recipient(bench: Bench) -> None:
 
 
 def test_only_x_headers_can_be_added_to_a_forward(bench: Bench) -> None:
-    body = "await message.forward('f@z.test', Headers.new({'Subject': 'x'}))"
+    body = "await message.forward('f@z.test', Headers.new({'Subject': 'x'}.items()))"
     outcome, kept, _ = delivered(bench, body)
     assert (outcome.outcome, kept) == ("exception", [])
     assert 'Only headers that begin with "X-" can be added, not "subject".' in str(outcome.error)
