@@ -119,6 +119,7 @@ class Crowd:
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.acknowledged: dict[str, set[str]] = {"d": set(), "k": set(), "r": set()}
         self.failures: list[str] = []
+        self.migration: tuple[str, ...] = ()
         self.over = threading.Event()
         self._clients: list[threading.Thread] = []
 
@@ -263,10 +264,11 @@ def start_all(crowd: Crowd) -> None:
             name, str(crowd.root / "command.py"), name, str(crowd.root / f"{name}.acknowledged"),
             "-c", str(config), "--persist-to", str(crowd.state),
         )  # fmt: skip
-    crowd.start(
-        "migration", "-m", "pyflare", "d1", "migrations", "apply", "DB", "-c", str(config),
+    crowd.migration = (
+        "-m", "pyflare", "d1", "migrations", "apply", "DB", "-c", str(config),
         "--persist-to", str(crowd.state),
     )  # fmt: skip
+    crowd.start("migration", *crowd.migration)
     for index in range(EMBEDDED):
         name = f"program{index}"
         crowd.start(
@@ -298,7 +300,12 @@ def test_nothing_acknowledged_is_lost_and_nobody_meets_a_locked_file(crowd: Crow
     crowd.gather()
     assert crowd.failures == []
     assert len(set(killed)) == 3
-    assert crowd.processes["migration"].returncode == 0
+    said = (crowd.root / "migration.log").read_text(errors="replace")
+    if crowd.processes["migration"].returncode != 0:
+        # Its owner may have given way in the midst of it, as those of the other commands.
+        assert DOCUMENTED in said, said
+        again = crowd.start("migration again", *crowd.migration)
+        assert again.wait() == 0, (crowd.root / "migration again.log").read_text(errors="replace")
     found = stored(crowd.state)
     for kind in "dkr":
         assert crowd.acknowledged[kind] - found[kind] == set()
