@@ -11,6 +11,9 @@ import httpx
 import pytest
 
 from pyflare import Pyflare
+from pyflare.embed.outbound import transport_of
+from pyflare.js.fetch import fetch, outbound
+from pyflare.js.http_transport import HttpTransport
 from tests.emulator.conftest import write_worker
 
 SOURCE = """
@@ -83,14 +86,26 @@ def test_a_transport_of_the_workers_own_is_its_own(tmp_path: Path) -> None:
     assert answers(tmp_path, "/mounted", lambda _: "prepared") == "200 the Worker's own"
 
 
+async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nreal")
+    await writer.drain()
+    writer.close()
+
+
+def test_httpx_of_a_test_goes_to_the_network_while_its_fetch_is_answered() -> None:
+    async def run() -> list[str]:
+        outbound.set(HttpTransport(transport_of(lambda _: "prepared")).send)
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        async with server, httpx.AsyncClient() as client:
+            return [(await client.get(address)).text, await (await fetch(address)).text()]
+
+    assert asyncio.run(run()) == ["real", "prepared"]
+
+
 def test_the_hosts_own_requests_go_to_the_network(tmp_path: Path) -> None:
     config = write_worker(tmp_path, SOURCE)
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\nconnection: close\r\n\r\nreal")
-        await writer.drain()
-        writer.close()
 
     async def run() -> list[str]:
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
