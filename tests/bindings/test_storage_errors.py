@@ -80,6 +80,12 @@ def object_with_file(registry: BindingRegistry) -> Write:
     return young_object(registry, 100_000)
 
 
+def test_a_database_that_another_program_has_locked_is_named_with_the_remedy() -> None:
+    error = state_error(Path("/some/where.sqlite"), apsw.BusyError("database is locked"))
+    assert "/some/where.sqlite: another program has this database locked" in str(error)
+    assert "Let it commit" in str(error)
+
+
 @pytest.mark.parametrize("owner", [statement, pair, young_object, object_with_file])
 def test_a_process_without_descriptors_is_told_to_raise_its_limit(
     registry: BindingRegistry, owner: Callable[[BindingRegistry], Write]

@@ -145,6 +145,9 @@ def state_error(path: Path, error: apsw.Error) -> StateError:
         case apsw.CantOpenError() | apsw.ReadOnlyError() | apsw.PermissionsError():
             problem = "this database cannot be opened for writing"
             remedy = "Make the file and its directory writable, or choose another state directory"
+        case apsw.BusyError() | apsw.LockedError():
+            problem = f"another program has this database locked ({platform_text(error)})"
+            remedy = "Let it commit, or close it there: a shell or a viewer of databases, say"
         case _:
             problem = f"reading or writing failed ({platform_text(error)})"
             remedy = "Check the disk and the permissions of the state directory"
