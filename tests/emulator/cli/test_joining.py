@@ -150,7 +150,7 @@ def test_a_joined_worker_is_the_one_that_a_build_tool_has_redirected_to(
     redirect.parent.mkdir(parents=True)
     redirect.write_text(json.dumps({"configPath": "../../build/wrangler.json"}))
     beta = dev(folder, "--persist-to", str(tmp_path / "state")).ready()
-    assert "The state directory is shared with process" in beta.out
+    beta.until(lambda: "The state directory is shared with process" in beta.out)
     assert beta.get() == (200, "as built version of the user")
 
 
