@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import resource
 from typing import Final, Protocol
+
+from ..storage.open_files import open_files_allowed
 
 # A database in a file of its own has up to three open files, and the process needs others too.
 _FILES_EACH = 3
@@ -34,10 +35,8 @@ def databases_allowed() -> int:
 
 def files_allowed() -> int:
     """How many databases in files of their own may be open at a time."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        soft = 1 << 20
-    return max(_LEAST, (soft - _FILES_FOR_OTHERS) // _FILES_EACH)
+    allowed = open_files_allowed() or 1 << 20
+    return max(_LEAST, (allowed - _FILES_FOR_OTHERS) // _FILES_EACH)
 
 
 class OpenDatabases:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import resource
 from collections.abc import Callable
 from time import monotonic
 from typing import Final
+
+from pyflare_bindings.storage.open_files import open_files_allowed
 
 __all__ = ["FileShortage"]
 
@@ -59,7 +60,7 @@ class FileShortage:
 def _text(error: OSError) -> str:
     match error.errno:
         case errno.EMFILE:
-            allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            allowed = open_files_allowed() or 0
             cause = f"Too many open files: this process may have {allowed:,} open at a time"
             remedy = "Close connections that are not needed, or raise the limit (ulimit -n) and start again."
         case errno.ENFILE:

@@ -8,6 +8,8 @@ import socket
 from contextlib import suppress
 from typing import Final
 
+from pyflare_bindings.storage.open_files import open_files_allowed
+
 __all__ = ["SpareDescriptor", "are_scarce"]
 
 _USED_UP: Final = (errno.EMFILE, errno.ENFILE)
@@ -18,10 +20,8 @@ def are_scarce(newest: socket.socket) -> bool:
 
     The system gives the lowest number that is free, so that the number itself tells.
     """
-    import resource
-
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return soft != resource.RLIM_INFINITY and newest.fileno() * 4 >= soft * 3
+    allowed = open_files_allowed()
+    return allowed is not None and newest.fileno() * 4 >= allowed * 3
 
 
 class SpareDescriptor:
